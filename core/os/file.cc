@@ -2,9 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <memory>
 
 #include "core/base/result_macros.h"
@@ -175,6 +178,13 @@ Result<std::vector<DirEntry>> Dir::list() const {
   }
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return entries;
+}
+
+std::optional<std::string> link_target(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+  return size > 0 ? std::optional<std::string>(std::in_place, target.data(), static_cast<std::size_t>(size))
+                  : std::nullopt;
 }
 
 }  // namespace arborfs

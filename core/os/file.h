@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +85,11 @@ class Dir {
   static Result<Dir> open_at(int base, const std::string& before, const std::string& name);
   UniqueFd fd_;
 };
+
+/// The target of the symbolic link at `path`; nothing if there is no link that can be read. Follows links in the
+/// folders before the last name, but accesses no file system that is mounted on it, so one that hangs cannot stop the
+/// caller.
+std::optional<std::string> link_target(const std::string& path);
 
 /// True if the name may be looked up in a Dir: one component of at most 255 bytes, not "", ".", "..", no '/', no NUL.
 bool is_plain_name(std::string_view name);

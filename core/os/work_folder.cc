@@ -2,13 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <deque>
-#include <optional>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -21,14 +17,6 @@ constexpr int kMostLinks = 40;  // as the kernel
 
 Error own_mount() {
   return {Errc::not_permitted, "it is in a mount of arborfs"};
-}
-
-/// The target of a symbolic link; nothing if the name is not a link.
-std::optional<std::string> link_target(const std::string& path) {
-  std::array<char, PATH_MAX> target{};
-  const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
-  return size > 0 ? std::optional<std::string>(std::in_place, target.data(), static_cast<std::size_t>(size))
-                  : std::nullopt;
 }
 
 /// The path without links. Unlike realpath(3), it accesses no file system that is in `mounts`.

@@ -5,7 +5,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <future>
 #include <system_error>
@@ -44,12 +43,10 @@ bool answers(const std::string& path) {
   return answer.wait_for(kAnswerPatience) == std::future_status::ready;
 }
 
-bool abort_connection(const MountEntry& mount) {
-  if (abort_with_control_file(mount)) {
-    return true;
+void abort_connection(const MountEntry& mount) {
+  if (!abort_with_control_file(mount)) {
+    ::umount2(mount.path.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW);  // even if it fails with EBUSY
   }
-  // It ends the connection even if the mount is busy, and then fails with EBUSY.
-  return ::umount2(mount.path.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW) == 0 || errno == EBUSY;
 }
 
 }  // namespace arborfs

@@ -9,11 +9,12 @@
 
 namespace arborfs {
 
-/// False if the file system at `path` does not answer within kAnswerPatience.
+/// False if the file system at `path` does not answer within five seconds.
 bool answers(const std::string& path);
 
-/// Ends the connection of a mount, so that programs that wait for it fail with ECONNABORTED or ENOTCONN. False if this
-/// process may not: it needs the control files of FUSE, which belong to the user of the mount, or CAP_SYS_ADMIN.
-bool abort_connection(const MountEntry& mount);
+/// Ends the connection of a mount, so that programs that wait for it fail with ECONNABORTED or ENOTCONN. Does
+/// nothing if this process may not: it needs the control files of FUSE, which belong to the user of the mount, or
+/// CAP_SYS_ADMIN.
+void abort_connection(const MountEntry& mount);
 
 }  // namespace arborfs

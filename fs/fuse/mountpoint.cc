@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -56,15 +55,6 @@ bool is_dead(int errnum) {
   return errnum == ENOTCONN || errnum == ECONNABORTED;
 }
 
-/// The target of a symbolic link; empty if it is none. Asks nothing of a file system that is mounted there, as
-/// std::filesystem would.
-std::filesystem::path link_target(const std::string& path) {
-  std::string target(PATH_MAX, '\0');
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  return length <= 0 ? std::filesystem::path()
-                     : std::filesystem::path(target.substr(0, static_cast<std::size_t>(length)));
-}
-
 /// The path of a folder that cannot be entered: the real path of its parent and its own name. Follows links by itself.
 std::string path_of_dead(std::string path) {
   for (int i = 0; i < kMaxLinks; ++i) {
@@ -78,10 +68,10 @@ std::string path_of_dead(std::string path) {
     }
     const std::string own = (parent == "/" ? "" : parent) + "/" + spelled.filename().string();
     const auto target = link_target(own);
-    if (target.empty()) {
+    if (!target) {
       return own;
     }
-    path = target.is_absolute() ? target.string() : parent + "/" + target.string();
+    path = target->starts_with('/') ? *target : parent + "/" + *target;
   }
   return "";
 }
@@ -193,15 +183,8 @@ std::optional<MountEntry> hung_mount_at(const std::string& path) {
   return entry && is_arborfs(*entry) && !answers(point) ? std::move(entry) : std::nullopt;
 }
 
-}  // namespace
-
-Result<std::string> resolve_mountpoint(const std::string& path) {
-  if (hung_mount_at(path)) {
-    return Error{Errc::busy, path +
-                                 " does not answer: its daemon is stopped, or was killed while a program waited for "
-                                 "it; run: arborfs umount " +
-                                 path};
-  }
+/// The path of a folder on which no mount hangs, as resolve_mountpoint() returns it.
+Result<std::string> real_mountpoint(const std::string& path) {
   std::string real = real_path(path);
   if (real.empty() && is_dead(errno)) {
     real = path_of_dead(path);
@@ -215,6 +198,18 @@ Result<std::string> resolve_mountpoint(const std::string& path) {
     return Error{Errc::invalid_argument, path + " is not a folder"};
   }
   return real;
+}
+
+}  // namespace
+
+Result<std::string> resolve_mountpoint(const std::string& path) {
+  if (hung_mount_at(path)) {
+    return Error{Errc::busy, path +
+                                 " does not answer: its daemon is stopped, or was killed while a program waited for "
+                                 "it; run: arborfs umount " +
+                                 path};
+  }
+  return real_mountpoint(path);
 }
 
 bool has_files(const std::string& folder) {
@@ -288,10 +283,10 @@ Result<void> check_apart(const std::string& mountpoint, const std::vector<std::s
 
 Result<void> unmount(const std::string& mountpoint, std::string* said) {
   if (const auto hung = hung_mount_at(mountpoint)) {
-    static_cast<void>(abort_connection(*hung));  // if this is not permitted, the mount still goes
+    abort_connection(*hung);
     return detach(hung->path);
   }
-  const auto path = resolve_mountpoint(mountpoint);
+  const auto path = real_mountpoint(mountpoint);
   const auto entry = path ? mount_at(*path) : std::nullopt;
   if (!entry) {
     if (said != nullptr) {
