@@ -124,11 +124,13 @@ Result<void> Trash::erase(const Trashed& trashed) {
 
 namespace {
 
-/// True if the folder in the trash has no note and no process uses it. While the result lives, that stays so.
+/// A folder in the trash without a note, locked, so that no process can begin to use it.
 struct Leftover {
   Dir folder;
   std::optional<Dir> files;
 };
+
+/// Nothing if the folder has a note, a process uses it, or it cannot be read.
 std::optional<Leftover> leftover_in(const Dir& root, const std::string& name) {
   auto folder = root.open_in(name);
   if (!folder || ::flock(folder->fd(), LOCK_EX | LOCK_NB) != 0) {

@@ -14,6 +14,10 @@ namespace {
 
 constexpr std::uint64_t kLongestFile = std::uint64_t{64} << 20U;
 
+Result<std::vector<std::string>> none_if_missing(const Error& error) {
+  return error.code == Errc::not_found ? Result<std::vector<std::string>>(std::vector<std::string>()) : error;
+}
+
 }  // namespace
 
 std::vector<std::string> ids_in(const Result<Dir>& dir) {
@@ -22,12 +26,12 @@ std::vector<std::string> ids_in(const Result<Dir>& dir) {
 }
 
 Result<std::vector<std::string>> all_ids_in(const Result<Dir>& dir) {
-  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
-  if (!entries) {
-    return entries.error().code == Errc::not_found ? Result<std::vector<std::string>>(std::vector<std::string>())
-                                                   : entries.error();
-  }
-  return ids_among(*entries);
+  return dir ? all_ids_in(*dir) : none_if_missing(dir.error());
+}
+
+Result<std::vector<std::string>> all_ids_in(const Dir& dir) {
+  const auto entries = dir.list();
+  return entries ? Result<std::vector<std::string>>(ids_among(*entries)) : none_if_missing(entries.error());
 }
 
 Result<std::string> whole_text_in(const Dir& dir, std::string_view id) {

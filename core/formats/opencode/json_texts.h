@@ -15,6 +15,7 @@ std::vector<std::string> ids_in(const Result<Dir>& dir);
 /// The same for writers, which must not take a folder that cannot be read for an empty one. Errors: those of reading
 /// it, except that it does not exist.
 Result<std::vector<std::string>> all_ids_in(const Result<Dir>& dir);
+Result<std::vector<std::string>> all_ids_in(const Dir& dir);
 
 /// The file's text; "" if there is none that can be read, or if it is longer than 64 MiB.
 std::string text_in(const Dir& dir, std::string_view id);

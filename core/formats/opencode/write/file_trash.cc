@@ -1,7 +1,5 @@
 #include "core/formats/opencode/write/file_trash.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -173,27 +171,19 @@ Result<void> check_places(const StorageFolder& storage, const std::vector<SavedF
 
 /// Fails if the store has a session with one of the ids that is not one of the files.
 Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFile>& files) {
-  const auto sessions = storage.folder("session");
-  const auto projects = sessions ? sessions->list() : Result<std::vector<DirEntry>>(sessions.error());
-  if (!projects) {
-    return projects.error().code == Errc::not_found ? Result<void>() : Result<void>(projects.error());
-  }
-  for (const SavedFile& saved : files) {
-    for (const DirEntry& project : saved.file.is_session() ? *projects : std::vector<DirEntry>()) {
-      if (project.type != DT_DIR) {
-        continue;
-      }
-      const auto dir = sessions->open_in(project.name);
-      const auto text = dir ? whole_text(*dir, saved.file.name) : Result<std::string>(dir.error());
+  return storage.each_project([&](const std::string& project, const Dir& sessions) -> Result<void> {
+    for (const SavedFile& saved : files) {
+      const auto text =
+          saved.file.is_session() ? whole_text(sessions, saved.file.name) : Result<std::string>(Errc::not_found, "");
       if (!text && text.error().code != Errc::not_found) {
         return text.error();
       }
-      if (text && (project.name != saved.file.folder || *text != saved.text)) {
+      if (text && (project != saved.file.folder || *text != saved.text)) {
         return Error{Errc::already_exists, "OpenCode already has the session " + saved.file.name};
       }
     }
-  }
-  return {};
+    return {};
+  });
 }
 
 /// Restores files; existing files stay unchanged.

@@ -46,19 +46,14 @@ std::vector<std::string> ids_of(std::string_view text) {
 
 /// Errors: those of reading the store; the session may then be there.
 Result<bool> has_session(const StorageFolder& storage, const std::string& id) {
-  const auto sessions = storage.folder("session");
-  const auto projects = sessions ? sessions->list() : Result<std::vector<DirEntry>>(sessions.error());
-  if (!projects) {
-    return projects.error().code == Errc::not_found ? Result<bool>(false) : projects.error();
-  }
-  for (const DirEntry& project : *projects) {
-    const auto folder = project.type == DT_DIR ? sessions->open_in(project.name) : Result<Dir>(Errc::not_found, "");
-    const auto there = folder ? folder->stat(file_of_id(id)) : Result<FileStat>(folder.error());
-    if (there || there.error().code != Errc::not_found) {
-      return there ? Result<bool>(true) : there.error();
-    }
-  }
-  return false;
+  bool is_there = false;
+  const auto look = [&](const std::string& /*project*/, const Dir& sessions) -> Result<void> {
+    const auto found = sessions.stat(file_of_id(id));
+    is_there = is_there || found;
+    return found || found.error().code == Errc::not_found ? Result<void>() : Result<void>(found.error());
+  };
+  const auto looked = storage.each_project(look);
+  return is_there || looked ? Result<bool>(is_there) : looked.error();
 }
 
 /// Removes a folder that only the killed writer knew, with its files.

@@ -76,28 +76,41 @@ Result<Dir> StorageFolder::make_folder(Disk& disk, const std::string& kind, cons
   return dir.open_in(name);
 }
 
+Result<void> StorageFolder::each_project(const VisitProject& visit) const {
+  const auto sessions = folder("session");
+  const auto projects = sessions ? sessions->list() : Result<std::vector<DirEntry>>(sessions.error());
+  if (!projects) {
+    return projects.error().code == Errc::not_found ? Result<void>() : Result<void>(projects.error());
+  }
+  for (const DirEntry& project : *projects) {
+    const auto dir = project.type == DT_DIR ? sessions->open_in(project.name) : Result<Dir>(Errc::not_found, "");
+    if (dir) {
+      RETURN_IF_ERROR(visit(project.name, *dir));
+    } else if (dir.error().code != Errc::not_found) {
+      return dir.error();
+    }
+  }
+  return {};
+}
+
 Result<std::vector<SessionName>> StorageFolder::family_of(const SessionName& session) const {
   std::map<std::string, std::vector<SessionName>> by_parent;
-  ASSIGN_OR_RETURN(const auto sessions, folder("session"));
-  ASSIGN_OR_RETURN(const auto projects, sessions.list());
   bool is_there = false;
-  for (const DirEntry& project : projects) {
-    if (project.type != DT_DIR) {
-      continue;
-    }
-    const auto dir = sessions.open_in(project.name);
+  const auto note_parents = [&](const std::string& project, const Dir& dir) -> Result<void> {
     ASSIGN_OR_RETURN(const auto ids, all_ids_in(dir));
     for (const std::string& id : ids) {
-      const auto text = whole_text_in(*dir, id);
+      const auto text = whole_text_in(dir, id);
       if (!text && text.error().code == Errc::not_found) {
         continue;  // removed meanwhile
       }
       RETURN_IF_ERROR(text);
-      is_there = is_there || SessionName{project.name, id} == session;
+      is_there = is_there || SessionName{project, id} == session;
       const auto parent = skim::string_value(skim::member(*text, "parentID"));
-      by_parent[parent.value_or("")].push_back({project.name, id});
+      by_parent[parent.value_or("")].push_back({project, id});
     }
-  }
+    return {};
+  };
+  RETURN_IF_ERROR(each_project(note_parents));
   if (!is_there) {
     return session_gone();
   }

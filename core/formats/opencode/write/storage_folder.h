@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ class StorageFolder {
   /// The same, but creates the folder, and syncs its name, if it is missing.
   [[nodiscard]] Result<Dir> make_folder(Disk& disk, const std::string& kind, const std::string& name = "") const;
 
+  using VisitProject = std::function<Result<void>(const std::string& project, const Dir& sessions)>;
+  /// Calls `visit` for the folder of each project that has sessions. Errors: those of opening the folders, except
+  /// not_found; the first one of `visit`, which ends the calls.
+  [[nodiscard]] Result<void> each_project(const VisitProject& visit) const;
   /// The session and those that were started from it, each after its parent. Errors: not_found; those of reading any
   /// session of the store, because it may be one of them.
   [[nodiscard]] Result<std::vector<SessionName>> family_of(const SessionName& session) const;
