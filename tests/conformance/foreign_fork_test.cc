@@ -331,28 +331,42 @@ std::set<std::string> files_below(const fs::path& folder) {
   return names;
 }
 
+/// A session of Codex and the store of another agent, on a disk whose operations can fail.
+struct ForkOfCodex {
+  explicit ForkOfCodex(const Target& to) : target(to), place(make_target_store(to, scratch.root())) {
+    const std::string from = scratch.root() + "/from";
+    copy_store("tools/samples/codex", from);
+    const auto stores =
+        open_stores({{"codex", from, false}, {std::string(to.agent), place, false}}, Access::write, disk);
+    EXPECT_TRUE(stores);
+    catalog = std::make_unique<Catalog>(*stores, "/home/sam", "");
+    catalog->rescan();
+    writer = make_writer(*catalog, {});
+    const auto found = catalog->find("019c4740-4400-7084-801f-7a603712c18d");
+    EXPECT_TRUE(found);
+    session = *found;
+  }
+  Result<AdoptResult> fork() { return writer->fork_to(session, {std::string(target.agent), "", "", ""}); }
+
+  testing::TempStore scratch;
+  testing::FaultyDisk disk;
+  const Target target;
+  const std::string place;  // the other agent's store
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<Writer> writer;
+  SessionPtr session;
+};
+
 class FailedForeignFork : public ::testing::TestWithParam<Target> {};
 
 TEST_P(FailedForeignFork, LeavesNothing) {
-  const Target& target = GetParam();
-  const testing::TempStore scratch;
-  testing::FaultyDisk disk;
-  const fs::path from = fs::path(scratch.root()) / "from";
-  fs::copy(fs::path(tests::kSourceDir) / "tools/samples/codex", from, fs::copy_options::recursive);
-  const std::string place = make_target_store(target, scratch.root());
-  const auto stores =
-      open_stores({{"codex", from.string(), false}, {std::string(target.agent), place, false}}, Access::write, disk);
-  ASSERT_TRUE(stores);
-  Catalog catalog(*stores, "/home/sam", "");
-  catalog.rescan();
-  const auto writer = make_writer(catalog, {});
-  const auto session = catalog.find("019c4740-4400-7084-801f-7a603712c18d");
-  ASSERT_TRUE(session);
+  ForkOfCodex of_codex(GetParam());
+  testing::FaultyDisk& disk = of_codex.disk;
   unsigned failures = 0;
   for (unsigned operation = 1;; ++operation) {
-    const auto before = files_below(place);
+    const auto before = files_below(of_codex.place);
     disk.arm(testing::Fault::io, operation, 1);
-    const auto forked = writer->fork_to(*session, {std::string(target.agent), "", "", ""});
+    const auto forked = of_codex.fork();
     const bool is_met = !disk.met().empty();
     const bool is_synced_late = is_met && disk.met().front() == "sync_folder";
     disk.disarm();
@@ -364,7 +378,7 @@ TEST_P(FailedForeignFork, LeavesNothing) {
       ++failures;
       EXPECT_EQ(forked.error().code, Errc::io) << operation;
     }
-    if (!forked && files_below(place) != before) {
+    if (!forked && files_below(of_codex.place) != before) {
       EXPECT_TRUE(is_synced_late) << operation;
       EXPECT_THAT(forked.error().message, ::testing::HasSubstr(" is there, but may not survive a power cut"))
           << operation;
@@ -401,34 +415,22 @@ void remove_drafts(const fs::path& folder) {
 /// From some operation on all fail, as after a kill, for each operation of a fork. The next writer removes what is left
 /// of an incomplete session, and leaves everything else.
 TEST(LeftoversOfForks, AKilledForkToFilesOfOpenCodeLeavesNothing) {
-  const testing::TempStore scratch;
-  testing::FaultyDisk disk;
-  const fs::path from = fs::path(scratch.root()) / "from";
-  fs::copy(fs::path(tests::kSourceDir) / "tools/samples/codex", from, fs::copy_options::recursive);
-  const fs::path opencode = fs::path(scratch.root()) / "opencode";
-  fs::copy(fs::path(tests::kTestData) / "opencode" / "files", opencode, fs::copy_options::recursive);
-  const auto stores =
-      open_stores({{"codex", from.string(), false}, {"opencode", opencode.string(), false}}, Access::write, disk);
-  ASSERT_TRUE(stores);
-  Catalog catalog(*stores, "/home/sam", "");
-  catalog.rescan();
-  const auto writer = make_writer(catalog, {});
-  const auto session = catalog.find("019c4740-4400-7084-801f-7a603712c18d");
-  ASSERT_TRUE(session);
-  const auto fork = [&] { return writer->fork_to(*session, {"opencode", "", "", ""}); };
-  ASSERT_TRUE(fork()) << "the project is there from now on";
+  ForkOfCodex of_codex(Target{"opencode", "tests/opencode/files"});
+  testing::FaultyDisk& disk = of_codex.disk;
+  const fs::path opencode = of_codex.place;
+  ASSERT_TRUE(of_codex.fork()) << "the project is there from now on";
   auto before = paths_below(opencode);
-  ASSERT_TRUE(fork());
+  ASSERT_TRUE(of_codex.fork());
   const std::size_t whole = paths_below(opencode).size() - before.size();
   unsigned left = 0;
   for (unsigned operation = 1;; ++operation) {
     before = paths_below(opencode);
     disk.arm(testing::Fault::io, operation, testing::FaultyDisk::kForGood);
-    const auto forked = fork();
+    const auto forked = of_codex.fork();
     const bool is_met = !disk.met().empty();
     disk.disarm();
     left += paths_below(opencode) != before ? 1 : 0;
-    writer->take_back_parts();
+    of_codex.writer->take_back_parts();
     remove_drafts(opencode);
     const auto now = paths_below(opencode);
     ASSERT_TRUE(std::includes(now.begin(), now.end(), before.begin(), before.end())) << "operation " << operation;

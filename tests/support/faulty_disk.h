@@ -1,6 +1,10 @@
-// A disk (split_disk.h) whose n-th operation fails or falls short, alone or together with some or all after it, for
-// testing every point at which a change can be cut off. It syncs nothing. Use one object from one thread.
+// A disk (split_disk.h) whose n-th operation fails, falls short or kills the process, alone or together with some or
+// all after it, for testing every point at which a change can be cut off. It syncs nothing. Use one object from one
+// thread.
 #pragma once
+
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +20,7 @@ enum class Fault : std::uint8_t {
   no_space,     // every operation fails with ENOSPC
   io,           // every operation fails with EIO
   short_write,  // if the first is a write, it takes half of its bytes; all others fail with ENOSPC
+  kill,         // SIGKILL for this process, instead of the first
 };
 
 class FaultyDisk : public SplitDisk {
@@ -95,8 +100,14 @@ class FaultyDisk : public SplitDisk {
     const bool now = at_ != 0 && done_ >= at_ && done_ < at_ + count_;
     if (now) {
       met_.emplace_back(operation);
+      kill_if_wanted();
     }
     return now;
+  }
+  void kill_if_wanted() const {
+    if (fault_ == Fault::kill) {
+      ::kill(::getpid(), SIGKILL);
+    }
   }
   [[nodiscard]] Error error() const {
     return error_from_errno(fault_ == Fault::io ? EIO : ENOSPC, "a fault of the test");

@@ -1,7 +1,6 @@
 // A fork to OpenCode's JSON files is killed before each of its operations (CONTRACT.md 7.2): the next writer removes
 // what is left of an incomplete session, and nothing else.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/opencode/write/fork_note.h"
+#include "tests/support/faulty_disk.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -19,43 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Paths = std::set<std::string>;
-
-/// Kills its process before the `at`-th operation, from 1. It syncs nothing.
-class KillingDisk final : public Disk {
- public:
-  explicit KillingDisk(unsigned at) : left_(at) {}
-  Result<UniqueFd> create(const Dir& folder, const std::string& name, mode_t mode) override {
-    step();
-    return Disk::create(folder, name, mode);
-  }
-  Result<std::size_t> write(int fd, std::string_view bytes) override {
-    step();
-    return Disk::write(fd, bytes);
-  }
-  Result<void> sync(int /*fd*/) override { return {}; }
-  Result<void> sync_folder(const Dir& /*folder*/) override { return {}; }
-  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
-                      Existing existing) override {
-    step();
-    return Disk::rename(from, name, to, new_name, existing);
-  }
-  Result<void> remove(const Dir& folder, const std::string& name) override {
-    step();
-    return Disk::remove(folder, name);
-  }
-  Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode) override {
-    step();
-    return Disk::make_folder(folder, name, mode);
-  }
-
- private:
-  void step() {
-    if (--left_ == 0) {
-      ::kill(::getpid(), SIGKILL);
-    }
-  }
-  unsigned left_;
-};
 
 Conversation conversation_to_fork() {
   Conversation conversation;
@@ -80,7 +43,8 @@ class KilledFork : public ::testing::Test {
   [[nodiscard]] bool is_killed(unsigned at) const {
     const pid_t child = ::fork();
     if (child == 0) {
-      KillingDisk disk(at);
+      testing::FaultyDisk disk;
+      disk.arm(testing::Fault::kill, at, 1);
       AsText counts;
       ::_exit(opencode::adopt_in_files(disk, storage_, conversation_to_fork(), true, counts) ? 0 : 1);
     }
