@@ -1,6 +1,8 @@
 #include "core/base/hash.h"
+#include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/search/query.h"
+#include "core/search/query_checks.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs::search_nodes {
@@ -25,6 +27,15 @@ const std::string& text_of(const SearchResult& result, NodeId node) {
 
 NodeId file_node(Kind kind, const SearchResult& result) {
   return {kind, result.query, result.version};
+}
+
+/// Refuses an agent that is not there. The log gets the reason without the words of the query.
+Result<void> check_agent(const MountState& state, const search::Query& query) {
+  auto checked = search::check_agent(state.catalog, query);
+  if (!checked) {
+    write_log(LogLevel::info, "a search names an agent of which no store is open");
+  }
+  return checked;
 }
 
 /// The current result of the query. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
@@ -85,7 +96,11 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 }
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
-  const bool is_query = !name.starts_with('.') && search::parse_query(name);
+  const auto query = search::parse_query(name);
+  const bool is_query = !name.starts_with('.') && query;
+  if (is_query) {
+    RETURN_IF_ERROR(check_agent(state, *query));
+  }
   const std::uint32_t number = is_query ? state.searches.number_of(name) : 0;
   return number != 0 ? Result<Child>(Child{NodeId(Kind::search_query, 0, number), CacheTtl::moment})
                      : Result<Child>(no_such_name());

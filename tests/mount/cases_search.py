@@ -103,6 +103,8 @@ def test_search_prints_excerpts_and_fails_without_a_match(case):
     wrong = case.arborfs("search", *store, "after:soon", check=False)
     equal(wrong.returncode, 1, "not a date")
     assert b"date" in wrong.stderr, wrong.stderr
+    wrong = case.arborfs("search", *store, "agent:opm race", check=False)
+    assert wrong.returncode == 1 and b"there are stores of omp" in wrong.stderr, wrong.stderr
 
 
 def links_in(folder):
@@ -136,6 +138,7 @@ def test_folder_of_a_query_says_what_the_command_says(case):
                     assert any(word.strip('"') in (folder / path).read_text().lower() for word in query.split()), path
             for name in (".git", "after:soon"):
                 fails_with(errno.ENOENT, os.stat, mount / "search" / name)
+            fails_with(errno.EINVAL, os.stat, mount / "search" / "agent:opm race")
 
 
 def test_folder_of_a_query_follows_the_logs(case):

@@ -103,6 +103,11 @@ TEST_F(FsSearchTest, OnlyQueriesAreNames) {
   }
 }
 
+TEST_F(FsSearchTest, AQueryForAnAgentWithoutAStoreIsRefused) {
+  EXPECT_EQ(find("search/agent:opm race").error().code, Errc::invalid_argument);
+  EXPECT_TRUE(find("search/agent:omp race"));
+}
+
 TEST_F(FsSearchTest, TheMatchesFollowTheLogs) {
   EXPECT_EQ(text_of("search/later/hits.json"), "[]\n");
   const auto before = find("search/later/hits.json");

@@ -113,14 +113,17 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
   return Error{found.error().code, found.error().message + ":" + session_lines(std::move(fits))};
 }
 
+std::string title_or_message(const Session& session) {
+  const std::string title = session.head().header.title;
+  return title.empty() ? first_user_text(session, kTitleCharacters) : visible_line(title, kTitleCharacters);
+}
+
 std::string session_lines(std::vector<Listed> sessions) {
   const std::size_t left_out = sessions.size() - std::min(sessions.size(), kShownCandidates);
   sessions.resize(sessions.size() - left_out);
   Table table({{""}, {""}, {""}});
   for (const auto& of : sessions) {
-    const std::string title = of.session->head().header.title;
-    table.add({of.id, of.project->name,
-               title.empty() ? first_user_text(*of.session, kTitleCharacters) : visible_line(title, kTitleCharacters)});
+    table.add({of.id, of.project->name, title_or_message(*of.session)});
   }
   auto lines = table.lines(0);
   std::string all;

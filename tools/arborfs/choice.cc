@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "core/base/join_words.h"
 #include "core/render/text.h"
 
 namespace arborfs::cli {
@@ -34,14 +35,12 @@ std::vector<Listed> of_project(const std::vector<Listed>& all, const MeantProjec
   return chosen;
 }
 
-/// "omp, pi and opal"; "" for none.
 std::string agents_with_sessions(const CatalogView& view) {
-  std::string words;
+  std::vector<std::string> agents;
   for (const auto& [agent, places] : view.by_agent) {
-    const bool is_last = agent == view.by_agent.rbegin()->first;
-    words += (words.empty() ? "" : is_last ? " and " : ", ") + std::string(agent);
+    agents.emplace_back(agent);
   }
-  return words;
+  return join_words(agents);
 }
 
 Error no_sessions_of_agent(const std::string& agent, const CatalogView& view) {

@@ -13,6 +13,7 @@
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/search/fold.h"
+#include "core/search/query_checks.h"
 #include "core/search/search.h"
 #include "core/search/search_index.h"
 #include "core/session/liveness.h"
@@ -83,6 +84,7 @@ std::vector<Listed> with_title(const std::vector<Listed>& all, const std::string
 Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Catalog& catalog, const std::string& query,
                                        Terminal& io) {
   ASSIGN_OR_RETURN(const auto parsed, search::parse_query(query));
+  RETURN_IF_ERROR(search::check_agent(catalog, parsed));
   const Progress progress(io, "searching");
   search::SearchIndex index(cache_path(""));
   search::Options options;

@@ -8,6 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
+#include "core/search/query_checks.h"
 #include "core/search/report.h"
 #include "core/search/search_index.h"
 #include "tools/arborfs/access.h"
@@ -45,7 +46,7 @@ Result<search::Query> query_of(const CommandLine& line) {
 
 void print_match(const search::ShownMatch& shown, Terminal& io) {
   const search::Match& match = shown.match;
-  const std::string title = visible_line(match.session->head().header.title, kTitleCharacters);
+  const std::string title = title_or_message(*match.session);
   io.out << styled(io, Style::bold, shown.path) << "\n"
          << "  " << match.session->agent() << "  " << time_words(shown.mtime_ns) << (title.empty() ? "" : "  ") << title
          << "\n";
@@ -84,6 +85,9 @@ int run_search(const CommandLine& line, Terminal& io) {
   if (!catalog) {
     return fail(io, catalog.error());
   }
+  if (const auto checked = search::check_agent(**catalog, *query); !checked) {
+    return fail(io, checked.error());
+  }
   search::Options options;
   options.most_hits = line.json ? kHitsInJson : kHitsShown;
   search::SearchIndex index(cache_path(""));
@@ -93,6 +97,11 @@ int run_search(const CommandLine& line, Terminal& io) {
   progress.done();
   if (!found) {
     return fail(io, found.error());
+  }
+  if (found->matches.empty()) {
+    if (const auto checked = search::check_role(**catalog, *query); !checked) {
+      return fail(io, checked.error());
+    }
   }
   const std::size_t usual = io.out_is_terminal && !line.json ? kMatchesOnTerminal : 0;
   const std::size_t limit = line.limit.value_or(usual);

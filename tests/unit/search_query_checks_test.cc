@@ -1,0 +1,46 @@
+// Filters of queries that name nothing.
+#include <gtest/gtest.h>
+
+#include "core/formats/omp/store/omp_store.h"
+#include "core/search/query_checks.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs::search {
+namespace {
+
+using testing::TempStore;
+
+class QueryChecks : public ::testing::Test {
+ protected:
+  QueryChecks() {
+    temp.write("-work", "one",
+               TempStore::header("one", "/work") + "\n" + TempStore::user("aaaa0001", "", "race") + "\n");
+    catalog.rescan();
+  }
+  std::string refused(Result<void> (*check)(const Catalog&, const Query&), const std::string& text) {
+    const auto query = parse_query(text);
+    EXPECT_TRUE(query) << text;
+    const auto checked = check(catalog, *query);
+    EXPECT_TRUE(checked || checked.error().code == Errc::invalid_argument) << text;
+    return checked ? "" : checked.error().message;
+  }
+  TempStore temp;
+  Catalog catalog{open_store(temp.root()), "/home/dev", ""};
+};
+
+TEST_F(QueryChecks, AgentsNeedAStore) {
+  EXPECT_EQ(refused(check_agent, "race"), "");
+  EXPECT_EQ(refused(check_agent, "race agent:omp"), "");
+  EXPECT_EQ(refused(check_agent, "race agent:opm"), "no store of an agent 'opm' is open; there are stores of omp");
+  EXPECT_EQ(refused(check_agent, "agent:\x1b[2J").find('\x1b'), std::string::npos) << "goes to a terminal";
+}
+
+TEST_F(QueryChecks, RolesNeedAnEntry) {
+  EXPECT_EQ(refused(check_role, "other"), "");
+  EXPECT_EQ(refused(check_role, "other role:USER"), "");
+  EXPECT_EQ(refused(check_role, "race role:usr"), "no entry has the role 'usr'; there are entries of user");
+  EXPECT_EQ(refused(check_role, "race role:user agent:pi"), "no entry has the role 'user'");
+}
+
+}  // namespace
+}  // namespace arborfs::search
