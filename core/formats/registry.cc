@@ -321,7 +321,11 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
   auto writers = std::make_unique<WriterSet>(catalog, settings);
   for (const Agent& agent : kAgents) {
     if (agent.make_writer != nullptr) {
-      writers->add({agent.name, agent.also_writes}, agent.make_writer(catalog, settings));
+      std::vector<std::string_view> agents = {agent.name};
+      if (!agent.also_writes.empty()) {
+        agents.push_back(agent.also_writes);
+      }
+      writers->add(agents, agent.make_writer(catalog, settings));
     }
   }
   return writers;

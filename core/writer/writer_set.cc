@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/join_words.h"
 #include "core/base/result_macros.h"
 
 namespace arborfs {
@@ -20,6 +21,14 @@ void WriterSet::add(const std::vector<std::string_view>& agents, std::unique_ptr
     by_agent_.emplace(agent, writer.get());
   }
   writers_.push_back(std::move(writer));
+}
+
+std::vector<std::string> WriterSet::agents() const {
+  std::vector<std::string> agents;
+  for (const auto& [agent, writer] : by_agent_) {
+    agents.emplace_back(agent);
+  }
+  return agents;
 }
 
 Writer& WriterSet::of(const SessionPtr& session) {
@@ -79,11 +88,13 @@ Result<CreateResult> WriterSet::fork(const SessionPtr& session, const std::strin
 Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignFork& wanted) {
   const auto found = by_agent_.find(wanted.agent);
   if (found == by_agent_.end()) {
-    return refusing_->fork_to(session, wanted);
+    Error refused = refusing_->fork_to(session, wanted).error();
+    return Error{refused.code, refused.message + "; it can to " + join_words(agents())};
   }
   const auto store = catalog().stores().first_of(wanted.agent);
   if (!store) {
-    return Error{Errc::read_only, "no store of " + wanted.agent + " is open"};
+    return Error{Errc::read_only,
+                 "no store of " + wanted.agent + " is open; name its folder with --store " + wanted.agent + "=DIR"};
   }
   const SessionStore& target = *catalog().stores().at(*store);
   ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,7 @@ class WriterSet final : public Writer {
  private:
   /// A writer that refuses everything if there is none for the session.
   [[nodiscard]] Writer& of(const SessionPtr& session);
+  [[nodiscard]] std::vector<std::string> agents() const;
   class Refusing;
   std::vector<std::unique_ptr<Writer>> writers_;
   std::map<std::string_view, Writer*> by_agent_;

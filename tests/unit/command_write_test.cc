@@ -268,12 +268,21 @@ TEST_F(CommandWriteTest, EntriesAreNamedByFileName) {
 
 TEST_F(CommandWriteTest, UnresolvedEntryNamesAreExplained) {
   write(bytes_of(log()) + TempStore::user("e1e1ffff", "e2e2e2e2", "third") + "\n");
-  for (const char* verb : {"branch", "text"}) {
-    expect_refused({verb, kId, "e1e1"}, "more than one entry of the session has this name");
-    expect_refused({verb, kId, "e2e"}, "no entry of the session has this name; give at least four characters");
-    expect_refused({verb, kId, "ffff"}, "no entry of the session has this name; give an id, a number (#42) or a label");
-    expect_refused({verb, kId, "#9"}, "no entry of the session has this name; give an id, a number (#42) or a label");
+  for (const char* verb : {"branch", "text", "fork", "label"}) {
+    expect_refused({verb, kId, "e1e1"}, "'e1e1': more than one entry of the session has this name");
+    expect_refused({verb, kId, "e2e"}, "'e2e': no entry of the session has this name; give at least four characters");
+    expect_refused({verb, kId, "leef"},
+                   "'leef': no entry of the session has this name; give an id, a number (#42) or a label");
+    expect_refused({verb, kId, "#9"}, "'#9': no entry of the session has this name; give an id, a number (#42)");
   }
+  expect_refused({"append", kId, "text", "--at=leef"}, "'leef': no entry of the session has this name");
+}
+
+TEST_F(CommandWriteTest, ForksToOtherAgentsNameThePossibleOnesAndTheMissingStore) {
+  expect_refused({"fork", kId, "--to=gote"},
+                 "cannot fork a session to gote; it can to claude, goat, omp, opal, opencode and pi\n");
+  expect_refused({"fork", kId, "--to=codex"}, "it can to claude, goat");
+  expect_refused({"fork", kId, "--to=goat"}, "no store of goat is open; name its folder with --store goat=DIR\n");
 }
 
 TEST_F(CommandWriteTest, BranchWritesASummary) {

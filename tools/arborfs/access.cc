@@ -200,6 +200,10 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io) 
   return Opened{std::move(catalog), std::move(of)};
 }
 
+Error about_word(const std::string& word, const Error& error) {
+  return {error.code, "'" + visible_line(word, 80) + "': " + error.message};
+}
+
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   if (spelled.empty()) {
@@ -210,7 +214,7 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
     return *meant;
   }
   auto found = find_target(guard.index(), spelled);
-  return found ? found : Error{found.error().code, "'" + visible_line(spelled, 80) + "': " + found.error().message};
+  return found ? found : about_word(spelled, found.error());
 }
 
 WriteSettings write_settings(const CommandLine& line) {

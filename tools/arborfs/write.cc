@@ -102,12 +102,17 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
   return kDone;
 }
 
-/// The entry in the table's spelling, which has no words such as leaf and last-user. Errors: those of find_by_word.
+/// The entry in the table's spelling, which has no words such as leaf and last-user. Errors: those of find_by_word and
+/// find_leaf_target.
 Result<std::string> target_of(const Session& session, const std::string& spelled) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   ASSIGN_OR_RETURN(const auto meant, find_by_word(guard.index(), guard.leaf(), spelled));
-  if (!meant || *meant == kNoEntry) {
-    return std::string(meant ? "root" : spelled);
+  if (!meant) {
+    const auto found = spelled.empty() ? Result<Ordinal>(kNoEntry) : find_leaf_target(guard.index(), spelled);
+    return found ? Result<std::string>(spelled) : about_word(spelled, found.error());
+  }
+  if (*meant == kNoEntry) {
+    return std::string("root");
   }
   const EntryId id = guard.index().id(*meant);
   return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(*meant);
