@@ -7,12 +7,30 @@ _arborfs_sessions() {
     -e 's/^{"session":"\([A-Za-z0-9_.@~%-]*\)",.*,"title":"\(\([^"\\]\|\\.\)*\)".*/\1\t\2/p'
 }
 
-# Offers the sessions that begin with the current word. With several, bash shows the titles too; the words are not
-# passed to compgen, which would expand them.
+# bash breaks AGENT:ID into three words; sets `words` to those of the line with AGENT:ID as one.
+_arborfs_join_words() {
+  local i
+  words=("${COMP_WORDS[0]}")
+  for ((i = 1; i <= COMP_CWORD; i++)); do
+    if [[ ${COMP_WORDS[i]} == : || ${COMP_WORDS[i - 1]} == : ]]; then
+      words[-1]+=${COMP_WORDS[i]}
+    else
+      words+=("${COMP_WORDS[i]}")
+    fi
+  done
+}
+
+# Offers the sessions that begin with the current word, which may be AGENT:ID; if bash broke it, only ID is replaced.
+# With several, bash shows the titles too; the words are not passed to compgen, which would expand them.
 _arborfs_offer_sessions() {
-  local session title found=() titled=()
+  local session title before='' found=() titled=()
+  if [[ $cur == *:* ]]; then
+    set -- "$@" --agent "${cur%%:*}"
+    [[ ${COMP_WORDS[COMP_CWORD]} != "$cur" ]] || before=${cur%%:*}:
+  fi
   while IFS=$'\t' read -r session title; do
-    [[ $session == "$cur"* ]] || continue
+    [[ $session == "${cur#*:}"* ]] || continue
+    session=$before$session
     found+=("$session")
     titled+=("$session  (${title:0:60})")
   done < <(_arborfs_sessions "$@")
@@ -38,34 +56,35 @@ _arborfs_entries() {
 }
 
 _arborfs() {
-  local cur prev verb='' stores=() given=() i option options
-  cur=${COMP_WORDS[COMP_CWORD]}
-  prev=${COMP_WORDS[COMP_CWORD - 1]}
+  local cur prev verb='' words=() stores=() given=() i option options
+  _arborfs_join_words
+  cur=${words[-1]}
+  prev=${words[-2]}
   COMPREPLY=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in
+  for ((i = 1; i < ${#words[@]} - 1; i++)); do
+    case ${words[i]} in
       mount | umount | ls | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
         append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune)
-        [[ -z $verb ]] || given+=("${COMP_WORDS[i]}")
-        verb=${verb:-${COMP_WORDS[i]}}
+        [[ -z $verb ]] || given+=("${words[i]}")
+        verb=${verb:-${words[i]}}
         ;;
       -f)
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
         --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state)
-        option=${COMP_WORDS[i++]}
-        [[ ${COMP_WORDS[i]} != = ]] || ((++i))
-        if [[ $option == --store && ${COMP_WORDS[i + 1]-} == = ]]; then
-          stores+=(--store "${COMP_WORDS[i]}=${COMP_WORDS[i + 2]-}")
+        option=${words[i++]}
+        [[ ${words[i]} != = ]] || ((++i))
+        if [[ $option == --store && ${words[i + 1]-} == = ]]; then
+          stores+=(--store "${words[i]}=${words[i + 2]-}")
           ((i += 2))
         elif [[ $option == --store || $option == --agent-dir ]]; then
-          stores+=("$option" "${COMP_WORDS[i]-}")
+          stores+=("$option" "${words[i]-}")
         fi
         ;;
       -*) ;;
       *)
-        given+=("${COMP_WORDS[i]}")
+        given+=("${words[i]}")
         ;;
     esac
   done

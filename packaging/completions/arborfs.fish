@@ -13,11 +13,13 @@ function __arborfs_stores
     end
 end
 
-# ids of the newest sessions, each with a tab and its title
+# ids of the newest sessions, each with a tab and its title; after AGENT: those of that agent
 function __arborfs_sessions
-    printf 'latest\tthe session that was written last\n'
-    arborfs ls --json -n 200 (__arborfs_stores) 2>/dev/null | string replace ',"title":"","firstMessage":' ',"title":' |
-        string replace -rf '^\{"session":"([A-Za-z0-9_.@~%-]*)",.*?,"title":"((?:[^"\\\\]|\\\\.)*)".*' '$1\t$2'
+    set -l agent (string match -r '^[a-z]+(?=:)' -- (commandline -ct))
+    set -l before $agent:
+    printf '%slatest\tthe session that was written last\n' $before
+    arborfs ls --json -n 200 --agent=$agent (__arborfs_stores) 2>/dev/null | string replace ',"title":"","firstMessage":' ',"title":' |
+        string replace -rf '^\{"session":"([A-Za-z0-9_.@~%-]*)",.*?,"title":"((?:[^"\\\\]|\\\\.)*)".*' "$before"'$1\t$2'
 end
 
 # the session of the command line: the first word after the verb that is neither an option nor its value

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "core/formats/registry.h"
 #include "core/views/session_views.h"
@@ -42,18 +44,34 @@ std::string part_of(const std::string& page, const std::string& heading) {
   return page.substr(begin, end - begin);
 }
 
-/// The options after Fl in item lines, as they are typed: "--json", "-n".
-std::set<std::string> options_in(const std::string& part) {
+using Options = std::set<std::string>;
+
+/// The options after Fl, as they are typed: "--json", "-n".
+Options flags_in(const std::string& text) {
   static const std::regex kFlag(R"(Fl (\\-)?([A-Za-z][A-Za-z-]*))");
-  std::set<std::string> found;
+  Options found;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), kFlag); at != std::sregex_iterator(); ++at) {
+    found.insert(((*at)[1].matched ? "--" : "-") + (*at)[2].str());
+  }
+  return found;
+}
+
+/// Those of each item of a list that is about options; an item has an option and its other spelling.
+std::vector<Options> items_in(const std::string& part) {
+  std::vector<Options> items;
   std::istringstream lines(part);
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(".It ")) {
-      continue;
+    if (line.starts_with(".It ") && !flags_in(line).empty()) {
+      items.push_back(flags_in(line));
     }
-    for (auto at = std::sregex_iterator(line.begin(), line.end(), kFlag); at != std::sregex_iterator(); ++at) {
-      found.insert(((*at)[1].matched ? "--" : "-") + (*at)[2].str());
-    }
+  }
+  return items;
+}
+
+Options options_in(const std::string& part) {
+  Options found;
+  for (const Options& item : items_in(part)) {
+    found.insert(item.begin(), item.end());
   }
   return found;
 }
@@ -79,7 +97,7 @@ TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
     ASSERT_FALSE(part.empty()) << "arborfs.1 has no part about " << of.verb;
     EXPECT_TRUE(std::regex_search(synopsis, std::regex("\n\\.Cm ([a-z]+ \\| )*" + of.verb + "\\b")))
         << of.verb << " is not in the synopsis of arborfs.1";
-    std::set<std::string> documented = options_in(part);
+    Options documented = options_in(part);
     documented.insert(kOfEveryVerb.begin(), kOfEveryVerb.end());
     if (takes_store(of.verb)) {
       documented.insert({"--agent-dir", "--store"});
@@ -92,6 +110,32 @@ TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
   const auto common = options_in(page.substr(0, page.find("\n.Ss ")));
   EXPECT_EQ(common,
             (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--store", "--force", "--durability"}));
+}
+
+/// The lines of the synopsis about a verb.
+std::string usage_of(const std::string& synopsis, const std::string& verb) {
+  const std::regex names_verb("\n\\.Cm ([a-z]+ \\| )*" + verb + "\\b");
+  std::string usage;
+  for (std::size_t begin = synopsis.find("\n.Nm\n"); begin != std::string::npos;) {
+    const std::size_t end = synopsis.find("\n.Nm\n", begin + 1);
+    const std::string one = synopsis.substr(begin, end - begin);
+    usage += std::regex_search(one, names_verb) ? one : "";
+    begin = end;
+  }
+  return usage;
+}
+
+TEST(ManPage, SynopsisHasTheOptionsOfEachVerb) {
+  const std::string page = text_of("man/arborfs.1");
+  const std::string synopsis = part_of(page, ".Sh SYNOPSIS");
+  for (const VerbOptions& of : arborfs::cli::all_options()) {
+    const Options in_synopsis = flags_in(usage_of(synopsis, of.verb));
+    for (const Options& item : items_in(part_of(page, ".Ss " + of.verb))) {
+      const bool is_there =
+          std::any_of(item.begin(), item.end(), [&](const auto& o) { return in_synopsis.contains(o); });
+      EXPECT_TRUE(is_there || item.contains("--durability")) << of.verb << " " << *item.begin();
+    }
+  }
 }
 
 TEST(ManPage, ListsEveryAgent) {
@@ -353,6 +397,24 @@ TEST(Completion, ZshOffersSessionsWithTitlesAndEntries) {
   const std::string store = "--agent-dir " + kRoot + "/tools/samples/omp ";
   EXPECT_TRUE(zsh_lists("Kite string physics", "arborfs show " + store));
   EXPECT_TRUE(zsh_lists("[#]3 user", "arborfs text " + store + "1472050ec0006b29 b"));
+}
+
+TEST(Completion, EveryShellOffersTheSessionsOfAnAgent) {
+  need("bash");
+  need("fish");
+  need("zsh");
+  const std::string stores =
+      "--store codex=" + kRoot + "/tools/samples/codex --store claude=" + kRoot + "/tools/samples/claude ";
+  constexpr char kSession[] = "3de02c36-68c7-4f2d-876a-9a969253a5af";
+  EXPECT_EQ(bash_offers("arborfs show " + stores + "claude :", "3"), std::string(kSession) + "\n");
+  EXPECT_NE(bash_offers("arborfs show " + stores + "claude", ":").find(kSession), std::string::npos);
+  EXPECT_EQ(bash_offers("arborfs show " + stores + "codex :", "3"), "\n");
+  EXPECT_EQ(bash_offers("arborfs show " + stores, "claude:3"), "claude:" + std::string(kSession) + "\n")
+      << "not broken";
+  EXPECT_NE(bash_offers("arborfs text " + stores + "claude : 3de02c36", "''").find("last-user\n"), std::string::npos);
+  EXPECT_TRUE(fish_offers("arborfs show " + stores + "claude:3").starts_with("claude:" + std::string(kSession) + "\t"));
+  EXPECT_EQ(fish_offers("arborfs show " + stores + "codex:3").find(kSession), std::string::npos);
+  EXPECT_TRUE(zsh_lists(kSession, "arborfs show " + stores + "claude:"));
 }
 
 TEST(Completion, BashExecutesNoNameOfTheTrash) {
