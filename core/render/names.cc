@@ -131,11 +131,6 @@ std::string_view without_end_slashes(std::string_view path) {
   return path.substr(0, path.find_last_not_of('/') + 1);
 }
 
-std::string padded(Ordinal ordinal) {
-  const std::string digits = std::to_string(ordinal);
-  return std::string(kOrdinalDigits - std::min(kOrdinalDigits, digits.size()), '0') + digits;
-}
-
 /// `-<id>`, at most as long as the name has room; "" without an id.
 std::string id_part(const LogIndex& index, Ordinal ordinal, std::size_t used, std::size_t limit) {
   const EntryId id = index.id(ordinal);
@@ -194,6 +189,11 @@ std::string without_controls(std::string_view path) {
     at += c.length;
   }
   return out;
+}
+
+std::string padded(Ordinal ordinal) {
+  const std::string digits = std::to_string(ordinal);
+  return std::string(kOrdinalDigits - std::min(kOrdinalDigits, digits.size()), '0') + digits;
 }
 
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve) {

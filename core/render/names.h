@@ -31,6 +31,8 @@ std::optional<std::string> decode_file(std::string_view name);
 /// A path for people and scripts: control characters and bytes that are not UTF-8 become %XX, the rest stays, '%' too.
 std::string without_controls(std::string_view path);
 
+/// An ordinal with 6 digits or more.
+std::string padded(Ordinal ordinal);
 /// <ordinal, 6 digits or more>-<role or type>-<id>, at most 255 - `reserve` bytes.
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve = 5);
 /// <ordinal>-<id>: the name of a branch.

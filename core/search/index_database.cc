@@ -12,21 +12,24 @@ namespace arborfs::search {
 
 namespace {
 
-constexpr std::int64_t kLayout = 1;  // of the tables below, and of the values in them
+constexpr std::int64_t kLayout = 2;  // of the tables below, and of the values in them
 constexpr mode_t kPrivateFile = 0600;
 
-/// `sessions.changed` rises with each change of a row. `grams` has the grams of each chunk, but no text; those of
-/// chunks that no row of `sessions` has are garbage.
+/// `sessions.changed` rises with each change of a row. `terms` has the terms from the id `first` on, which are in the
+/// segment that begins with the id `segment`. `chunks` has the codes of the terms of each chunk, in their order;
+/// `words` has the tokens of the same terms, each once. Those of chunks that no row of `sessions` has are garbage.
 constexpr const char* kTables = R"(
   CREATE TABLE facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
   CREATE TABLE sessions(store TEXT, log TEXT, changed INTEGER, inode INTEGER, size INTEGER, mtime INTEGER, mode INTEGER,
-                        owner INTEGER, chunks BLOB, entries BLOB, PRIMARY KEY(store, log));
+                        owner INTEGER, chunks BLOB, entries BLOB, bytes INTEGER, PRIMARY KEY(store, log));
   CREATE UNIQUE INDEX sessions_changed ON sessions(changed);
-  CREATE VIRTUAL TABLE grams USING fts5(text, content='', columnsize=0, detail=none, tokenize='grams');
-  INSERT INTO grams(grams, rank) VALUES('hashsize', 8388608);
-  INSERT INTO grams(grams, rank) VALUES('automerge', 8);
+  CREATE TABLE terms(first INTEGER PRIMARY KEY, segment INTEGER, terms BLOB);
+  CREATE TABLE chunks(id INTEGER PRIMARY KEY, codes BLOB);
+  CREATE VIRTUAL TABLE words USING fts5(terms, content='', columnsize=0, detail=none, tokenize='grams');
+  INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
+  INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
-  PRAGMA user_version=1;
+  PRAGMA user_version=2;
 )";
 
 Result<std::int64_t> layout_of(const sqlite::Connection& connection) {

@@ -4,39 +4,117 @@
 
 namespace arborfs::search {
 
-bool TextsToRead::has(Ordinal entry) const {
-  const auto after = std::upper_bound(chunks.begin(), chunks.end(), entry,
-                                      [](Ordinal ordinal, const Chunk& chunk) { return ordinal < chunk.first; });
-  return after != chunks.begin() && entry <= std::prev(after)->last;
+void ChunkSet::add(std::uint64_t id) {
+  if (id / 64 >= bits_.size()) {
+    bits_.resize(id / 64 + 1);
+  }
+  bits_[id / 64] |= std::uint64_t{1} << (id & 63U);
 }
 
-std::optional<TextsToRead> IndexLookup::texts_of(const Session& session, const FileStat& state) const {
+void ChunkSet::add(const ChunkSet& other) {
+  is_all_ = is_all_ || other.is_all_;
+  bits_.resize(std::max(bits_.size(), other.bits_.size()));
+  for (std::size_t i = 0; i < other.bits_.size(); ++i) {
+    bits_[i] |= other.bits_[i];
+  }
+}
+
+void ChunkSet::keep_only(const ChunkSet& other) {
+  if (other.is_all_) {
+    return;
+  }
+  if (is_all_) {
+    *this = other;
+    return;
+  }
+  bits_.resize(std::min(bits_.size(), other.bits_.size()));
+  for (std::size_t i = 0; i < bits_.size(); ++i) {
+    bits_[i] &= other.bits_[i];
+  }
+}
+
+bool IndexedAnswer::is_sure() const {
+  return may_match && !may_have_unwanted && std::all_of(counts.begin(), counts.end(), [](auto n) { return n > 0; });
+}
+
+namespace {
+
+/// How many chunks surely have a word. If only the first one is known, as many as if the others had it as often.
+double count_in(const std::vector<Chunk>& chunks, const WordChunks& word) {
+  std::size_t count = 0;
+  std::size_t first = 0;
+  bool has_later = false;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (word.surely_in(chunks[i])) {
+      first = count == 0 ? i : first;
+      ++count;
+    }
+    has_later = has_later || word.later.has(chunks[i].id);
+  }
+  return count == 1 && has_later ? static_cast<double>(chunks.size()) / static_cast<double>(first + 1)
+                                 : static_cast<double>(count);
+}
+
+}  // namespace
+
+std::optional<IndexedAnswer> IndexLookup::answer_for(const Session& session, const FileStat& state) const {
   const auto found = rows_->find(key_of(session));
   if (found == rows_->end() || !is_state_of(*found->second, state)) {
     return std::nullopt;
   }
-  TextsToRead texts;
-  texts.indexed = found->second;
-  std::vector<bool> occurs(chunks_.wanted.size());
-  bool may_call_tool = !chunks_.tool;
-  for (const Chunk& chunk : texts.indexed->chunks) {
-    const auto has = [&](const ChunkSet& set) { return set.has(chunk.id); };
-    bool is_needed = std::any_of(chunks_.unwanted.begin(), chunks_.unwanted.end(), has);
-    const bool may_count = !chunks_.tool || has(*chunks_.tool);
-    for (std::size_t i = 0; may_count && i < occurs.size(); ++i) {
-      if (has(chunks_.wanted[i])) {
-        occurs[i] = is_needed = true;
-      }
-    }
-    if (chunks_.tool && may_count) {
-      may_call_tool = is_needed = true;  // each call counts in the length of the session's texts
-    }
-    if (is_needed) {
-      texts.chunks.push_back(chunk);
+  IndexedAnswer answer;
+  answer.indexed = found->second;
+  answer.counts.resize(chunks_.wanted.size());
+  const auto& chunks = answer.indexed->chunks;
+  answer.may_match =
+      !chunks_.tool || std::any_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return may_call(chunk); });
+  for (std::size_t i = 0; answer.may_match && i < chunks_.wanted.size(); ++i) {
+    const WordChunks& word = chunks_.wanted[i];
+    answer.may_match = std::any_of(chunks.begin(), chunks.end(),
+                                   [&](const Chunk& chunk) { return word.perhaps_in(chunk) && may_call(chunk); });
+    answer.counts[i] = answer.may_match ? count_in(chunks, word) : 0;
+  }
+  for (const WordChunks& word : chunks_.unwanted) {
+    for (const Chunk& chunk : chunks) {
+      answer.may_match = answer.may_match && (chunks_.filters_entries || !word.surely_in(chunk));
+      answer.may_have_unwanted = answer.may_have_unwanted || word.perhaps_in(chunk);
     }
   }
-  texts.may_match = may_call_tool && std::all_of(occurs.begin(), occurs.end(), [](bool one) { return one; });
-  return texts;
+  return answer;
+}
+
+std::vector<Chunk> IndexLookup::chunks_with_words(const IndexedAnswer& answer) const {
+  std::vector<std::pair<std::ptrdiff_t, Chunk>> chosen;
+  for (const Chunk& chunk : answer.indexed->chunks) {
+    const auto words = std::count_if(chunks_.wanted.begin(), chunks_.wanted.end(),
+                                     [&](const WordChunks& word) { return word.perhaps_in(chunk); });
+    if (may_call(chunk) && (words > 0 || chunks_.wanted.empty())) {
+      chosen.emplace_back(words, chunk);
+    }
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Chunk> chunks;
+  chunks.reserve(chosen.size());
+  for (const auto& [words, chunk] : chosen) {
+    chunks.push_back(chunk);
+  }
+  return chunks;
+}
+
+std::vector<Chunk> IndexLookup::chunks_to_check(const IndexedAnswer& answer) const {
+  std::vector<Chunk> chunks;
+  for (const Chunk& chunk : answer.indexed->chunks) {
+    const auto has = [&](const WordChunks& word) { return word.perhaps_in(chunk); };
+    bool is_open = std::any_of(chunks_.unwanted.begin(), chunks_.unwanted.end(), has);
+    for (std::size_t i = 0; i < chunks_.wanted.size(); ++i) {
+      is_open =
+          is_open || (may_call(chunk) && (chunks_.filters_entries || answer.counts[i] == 0) && has(chunks_.wanted[i]));
+    }
+    if (is_open || (chunks_.filters_entries && chunks_.wanted.empty() && may_call(chunk))) {
+      chunks.push_back(chunk);
+    }
+  }
+  return chunks;
 }
 
 bool can_use_index(const Query& query) {

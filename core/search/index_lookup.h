@@ -1,5 +1,4 @@
-// Which texts of which sessions may contain the words of a query: what the search index says, at one moment. Immutable;
-// any thread.
+// What the search index says about the words of a query, at one moment. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,49 +12,67 @@
 
 namespace arborfs::search {
 
-/// The chunks that may contain a word. A chunk without the word may be among them, but none with it is missing.
+/// Chunks with rows in the index.
 class ChunkSet {
  public:
-  static ChunkSet all() { return ChunkSet(); }
-  explicit ChunkSet(std::uint64_t last) : bits_(last / 64 + 1) {}
-  void add(std::uint64_t id) {
-    if (id / 64 < bits_.size()) {
-      bits_[id / 64] |= std::uint64_t{1} << (id & 63U);
-    }
-  }
+  static ChunkSet all() { return ChunkSet(true); }
+  ChunkSet() = default;
+  void add(std::uint64_t id);
+  void add(const ChunkSet& other);
+  void keep_only(const ChunkSet& other);
   [[nodiscard]] bool has(std::int64_t chunk) const {
     const auto id = static_cast<std::uint64_t>(chunk);
-    return bits_.empty() || chunk == Chunk::kUnread ||
-           (id / 64 < bits_.size() && (bits_[id / 64] >> (id & 63U) & 1U) != 0);
+    return is_all_ || (id / 64 < bits_.size() && (bits_[id / 64] >> (id & 63U) & 1U) != 0);
   }
 
  private:
-  ChunkSet() = default;
-  std::vector<std::uint64_t> bits_;  // empty for all chunks
+  explicit ChunkSet(bool is_all) : is_all_(is_all) {}
+  bool is_all_ = false;
+  std::vector<std::uint64_t> bits_;
 };
 
-/// The texts of a session that a search has to read.
-struct TextsToRead {
-  bool may_match = true;  // false: the session cannot match
-  std::vector<Chunk> chunks;
-  IndexTable::Row indexed;
-  [[nodiscard]] bool has(Ordinal entry) const;
+/// Where a word occurs. Chunks that are in no set lack it.
+struct WordChunks {
+  ChunkSet has;    // the word surely
+  ChunkSet may;    // have it: only their texts can tell
+  ChunkSet later;  // the same, but an earlier chunk of the session has it surely
+  [[nodiscard]] bool surely_in(const Chunk& chunk) const { return chunk.id != Chunk::kUnread && has.has(chunk.id); }
+  [[nodiscard]] bool perhaps_in(const Chunk& chunk) const {
+    return chunk.id == Chunk::kUnread || has.has(chunk.id) || may.has(chunk.id) || later.has(chunk.id);
+  }
 };
 
 struct QueryChunks {
-  std::vector<ChunkSet> wanted;
-  std::vector<ChunkSet> unwanted;
-  std::optional<ChunkSet> tool;
+  std::vector<WordChunks> wanted;
+  std::vector<WordChunks> unwanted;
+  std::optional<WordChunks> tool;
+  bool filters_entries = false;  // so that no chunk alone tells whether a session matches
+};
+
+/// What the index says about one session and the words of a query.
+struct IndexedAnswer {
+  IndexTable::Row indexed;
+  bool may_match = true;           // false: the session does not match
+  std::vector<double> counts;      // about how many chunks have each wanted word; 0 if it is not known whether one has
+  bool may_have_unwanted = false;  // its texts must be read to know
+  /// True if it matches without the filters on entries.
+  [[nodiscard]] bool is_sure() const;
 };
 
 class IndexLookup {
  public:
   IndexLookup(std::shared_ptr<const IndexTable::Rows> rows, QueryChunks chunks)
       : rows_(std::move(rows)), chunks_(std::move(chunks)) {}
-  /// Nothing if the index does not have the session in this state: then all of its texts are to be read.
-  [[nodiscard]] std::optional<TextsToRead> texts_of(const Session& session, const FileStat& state) const;
+  /// Nothing if the index does not have the session in this state: then its texts are to be read.
+  [[nodiscard]] std::optional<IndexedAnswer> answer_for(const Session& session, const FileStat& state) const;
+  /// The chunks that may have a wanted word, those with most of them first.
+  [[nodiscard]] std::vector<Chunk> chunks_with_words(const IndexedAnswer& answer) const;
+  /// The chunks that may have what the answer leaves open: an unwanted word, or a wanted one that no chunk surely has;
+  /// with filters on entries, any wanted word.
+  [[nodiscard]] std::vector<Chunk> chunks_to_check(const IndexedAnswer& answer) const;
 
  private:
+  [[nodiscard]] bool may_call(const Chunk& chunk) const { return !chunks_.tool || chunks_.tool->perhaps_in(chunk); }
   const std::shared_ptr<const IndexTable::Rows> rows_;
   const QueryChunks chunks_;
 };

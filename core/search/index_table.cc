@@ -26,6 +26,7 @@ Result<IndexTable::Row> row_of(const sqlite::Statement& row) {
   }
   indexed->chunks = std::move(*chunks);
   indexed->packed_entries = row.blob(9);
+  indexed->text_bytes = static_cast<std::uint64_t>(row.integer(10));
   return IndexTable::Row(std::move(indexed));
 }
 
@@ -47,6 +48,7 @@ Result<void> set_fact(const sqlite::Connection& connection, std::string_view nam
 }
 
 Result<void> IndexTable::update(const sqlite::Connection& connection) {
+  RETURN_IF_ERROR(read_terms(connection));
   ASSIGN_OR_RETURN(const auto change, number_fact(connection, "last_change"));
   if (change != last_change_) {
     ASSIGN_OR_RETURN(const auto chunk, number_fact(connection, "last_chunk"));
@@ -57,21 +59,39 @@ Result<void> IndexTable::update(const sqlite::Connection& connection) {
     last_chunk_ = static_cast<std::uint64_t>(chunk);
     last_change_ = change;
   }
-  ASSIGN_OR_RETURN(const auto counted, number_fact(connection, "counted"));
-  if (static_cast<std::uint64_t>(counted) != counted_) {
-    ASSIGN_OR_RETURN(auto row, connection.prepare("SELECT value FROM facts WHERE name='counts'"));
-    ASSIGN_OR_RETURN(const bool has_row, row.step());
-    if (!has_row || !counts_.set(row.blob(0))) {
+  return {};
+}
+
+/// The terms that were added since the last call.
+Result<void> IndexTable::read_terms(const sqlite::Connection& connection) {
+  ASSIGN_OR_RETURN(auto rows,
+                   connection.prepare("SELECT first, segment, terms FROM terms WHERE first >= ?1 ORDER BY first"));
+  const TermId next = segments_.empty() ? 1 : segments_.back().next();
+  rows.bind(1, static_cast<std::int64_t>(next));
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      return {};
+    }
+    const std::int64_t first = rows.integer(0);
+    const std::int64_t segment = rows.integer(1);
+    if (segments_.empty() || segments_.back().first != segment) {
+      if (segment != first) {
+        return damaged();
+      }
+      segments_.emplace_back().first = static_cast<TermId>(segment);
+    }
+    TermSegment& last = segments_.back();
+    const bool follows = first == static_cast<std::int64_t>(last.next());
+    if (!follows || !unpack_terms(rows.blob(2), last) || last.next() > kMostTerms) {
       return damaged();
     }
-    counted_ = static_cast<std::uint64_t>(counted);
   }
-  return {};
 }
 
 Result<void> IndexTable::read_rows(const sqlite::Connection& connection, std::int64_t until) {
   ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT store, log, changed, inode, size, mtime, mode, owner, chunks, "
-                                                 "entries FROM sessions WHERE changed > ?1"));
+                                                 "entries, bytes FROM sessions WHERE changed > ?1"));
   rows.bind(1, last_change_);
   Rows& changed = rows_to_change();
   for (;;) {

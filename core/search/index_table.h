@@ -1,4 +1,4 @@
-// The search index's rows about sessions, and how often grams occur, in memory. Used by one thread at a time.
+// The search index's rows about sessions, and its terms, in memory. Used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/search/grams.h"
 #include "core/search/indexed_session.h"
+#include "core/search/terms.h"
 #include "core/sqlite/connection.h"
 
 namespace arborfs::search {
@@ -25,7 +25,8 @@ class IndexTable {
   /// Null if the session is not in the index.
   [[nodiscard]] Row find(const IndexKey& key) const;
   [[nodiscard]] const std::shared_ptr<Rows>& rows() const { return rows_; }
-  [[nodiscard]] const GramCounts& counts() const { return counts_; }
+  /// All terms: segments whose ids follow each other.
+  [[nodiscard]] const std::vector<TermSegment>& segments() const { return segments_; }
   [[nodiscard]] std::uint64_t last_chunk() const { return last_chunk_; }
   [[nodiscard]] std::int64_t last_change() const { return last_change_; }
   /// Chunks of sessions, as they are now.
@@ -34,10 +35,10 @@ class IndexTable {
  private:
   /// Copies the rows if another object holds them.
   Rows& rows_to_change();
+  Result<void> read_terms(const sqlite::Connection& connection);
   Result<void> read_rows(const sqlite::Connection& connection, std::int64_t until);
   std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();  // never changed while another object holds it
-  GramCounts counts_;
-  std::uint64_t counted_ = 0;  // how many chunks there were when the counts were stored
+  std::vector<TermSegment> segments_;
   std::uint64_t last_chunk_ = 0;
   std::int64_t last_change_ = 0;
 };

@@ -1,10 +1,39 @@
 #include "core/search/index_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/result_macros.h"
 
 namespace arborfs::search {
+
+namespace {
+
+/// A segment with so many terms is full: its terms are in memory while texts are indexed.
+constexpr std::size_t kFullSegment = std::size_t{1} << 20U;
+
+/// Each term once.
+std::string tokens_of(std::vector<TermId> terms) {
+  std::sort(terms.begin(), terms.end());
+  terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
+  std::string tokens;
+  for (const TermId term : terms) {
+    append_token(term, tokens);
+  }
+  return tokens;
+}
+
+/// The segment to which a batch adds its terms.
+TermSegment segment_to_grow(const std::vector<TermSegment>& segments) {
+  if (!segments.empty() && segments.back().count() < kFullSegment) {
+    return segments.back();
+  }
+  TermSegment fresh;
+  fresh.first = segments.empty() ? 1 : segments.back().next();
+  return fresh;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<IndexWriter>> IndexWriter::open(Disk& disk, const std::string& folder) {
   ASSIGN_OR_RETURN(auto database, IndexDatabase::open_or_create(disk, folder));
@@ -23,26 +52,36 @@ Result<void> IndexWriter::begin() {
   RETURN_IF_ERROR(update());
   last_chunk_ = table_.last_chunk();
   last_change_ = table_.last_change();
-  counts_ = table_.counts();
+  terms_.begin(segment_to_grow(table_.segments()));
   return {};
 }
 
-Result<std::int64_t> IndexWriter::add_chunk(std::string_view grams) {
-  if (last_chunk_ >= kMostChunks) {
+Result<std::int64_t> IndexWriter::add_chunk(const std::vector<TermId>& terms) {
+  if (last_chunk_ >= kMostChunks || terms_.terms().next() > kMostTerms) {
     return Error{Errc::too_large, "the search index has become too large"};
   }
   const auto id = static_cast<std::int64_t>(++last_chunk_);
-  ASSIGN_OR_RETURN(auto row, connection().prepare("INSERT INTO grams(rowid, text) VALUES(?1, ?2)"));
+  std::string codes;
+  for (const TermId term : terms) {
+    append_code(term, codes);
+  }
+  ASSIGN_OR_RETURN(auto row, connection().prepare("INSERT INTO chunks VALUES(?1, ?2)"));
   row.bind(1, id);
-  row.bind(2, grams);
+  row.bind_blob(2, codes);
   RETURN_IF_ERROR(row.step());
-  counts_.add(grams);
+  ASSIGN_OR_RETURN(auto words, connection().prepare("INSERT INTO words(rowid, terms) VALUES(?1, ?2)"));
+  const std::string tokens = tokens_of(terms);
+  words.bind(1, id);
+  words.bind(2, tokens);
+  RETURN_IF_ERROR(words.step());
   return id;
 }
 
 Result<void> IndexWriter::put(const IndexKey& key, const IndexedSession& session) {
-  ASSIGN_OR_RETURN(auto row, connection().prepare(
-                                 "INSERT OR REPLACE INTO sessions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"));
+  RETURN_IF_ERROR(remove_texts(table_.find(key), session.chunks));
+  ASSIGN_OR_RETURN(
+      auto row,
+      connection().prepare("INSERT OR REPLACE INTO sessions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"));
   const std::string chunks = packed(session.chunks);
   row.bind(1, key.store);
   row.bind(2, key.log);
@@ -54,11 +93,29 @@ Result<void> IndexWriter::put(const IndexKey& key, const IndexedSession& session
   row.bind(8, static_cast<std::int64_t>(session.state.uid));
   row.bind_blob(9, chunks);
   row.bind_blob(10, session.packed_entries);
+  row.bind(11, static_cast<std::int64_t>(session.text_bytes));
   RETURN_IF_ERROR(row.step());
   return {};
 }
 
+/// What a session said does not stay in the index longer than in its log.
+Result<void> IndexWriter::remove_texts(const IndexTable::Row& old, const std::vector<Chunk>& kept) {
+  if (old == nullptr) {
+    return {};
+  }
+  ASSIGN_OR_RETURN(auto row, connection().prepare("DELETE FROM chunks WHERE id=?1"));
+  for (const Chunk& chunk : old->chunks) {
+    if (std::none_of(kept.begin(), kept.end(), [&](const Chunk& one) { return one.id == chunk.id; })) {
+      row.reset();
+      row.bind(1, chunk.id);
+      RETURN_IF_ERROR(row.step());
+    }
+  }
+  return {};
+}
+
 Result<void> IndexWriter::remove(const IndexKey& key) {
+  RETURN_IF_ERROR(remove_texts(table_.find(key), {}));
   ASSIGN_OR_RETURN(auto row, connection().prepare("DELETE FROM sessions WHERE store=?1 AND log=?2"));
   row.bind(1, key.store);
   row.bind(2, key.log);
@@ -67,26 +124,30 @@ Result<void> IndexWriter::remove(const IndexKey& key) {
   return {};
 }
 
-/// Storing the counts costs 1 MiB, and they need not be exact.
-Result<void> IndexWriter::store_facts() {
-  RETURN_IF_ERROR(set_fact(connection(), "last_chunk", static_cast<std::int64_t>(last_chunk_)));
-  RETURN_IF_ERROR(set_fact(connection(), "last_change", last_change_));
-  ASSIGN_OR_RETURN(const auto counted, number_fact(connection(), "counted"));
-  if (last_chunk_ <= static_cast<std::uint64_t>(counted) * 3 / 2) {
+/// The terms that this batch added.
+Result<void> IndexWriter::store_terms() {
+  const auto& stored = table_.segments();
+  const TermSegment& terms = terms_.terms();
+  const TermId from = stored.empty() ? 1 : stored.back().next();
+  if (from == terms.next()) {
     return {};
   }
-  RETURN_IF_ERROR(set_fact(connection(), "counted", static_cast<std::int64_t>(last_chunk_)));
-  ASSIGN_OR_RETURN(auto row, connection().prepare("INSERT OR REPLACE INTO facts VALUES('counts', ?1)"));
-  const std::string bytes = counts_.bytes();
-  row.bind_blob(1, bytes);
+  ASSIGN_OR_RETURN(auto row, connection().prepare("INSERT INTO terms VALUES(?1, ?2, ?3)"));
+  const std::string bytes = packed_terms(terms, from);
+  row.bind(1, static_cast<std::int64_t>(from));
+  row.bind(2, static_cast<std::int64_t>(terms.first));
+  row.bind_blob(3, bytes);
   RETURN_IF_ERROR(row.step());
   return {};
 }
 
 Result<void> IndexWriter::commit() {
-  RETURN_IF_ERROR(store_facts());
+  RETURN_IF_ERROR(store_terms());
+  RETURN_IF_ERROR(set_fact(connection(), "last_chunk", static_cast<std::int64_t>(last_chunk_)));
+  RETURN_IF_ERROR(set_fact(connection(), "last_change", last_change_));
   RETURN_IF_ERROR(connection().run("COMMIT"));
   is_in_batch_ = false;
+  has_log_ = true;
   return update();
 }
 
@@ -94,6 +155,14 @@ void IndexWriter::roll_back() {
   if (is_in_batch_) {
     static_cast<void>(connection().run("ROLLBACK"));
     is_in_batch_ = false;
+  }
+}
+
+/// SQLite alone leaves the log as large as the largest batch.
+void IndexWriter::empty_log() {
+  if (has_log_) {
+    static_cast<void>(connection().run("PRAGMA wal_checkpoint(TRUNCATE)"));
+    has_log_ = false;
   }
 }
 

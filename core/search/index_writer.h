@@ -25,12 +25,15 @@ class IndexWriter {
   Result<void> update();
 
   // In a batch. Errors: corrupt, no_space, io; the batch must be rolled back then.
-  /// Adds the grams of a chunk (GramSet::take); returns its id. Errors also: too_large.
-  Result<std::int64_t> add_chunk(std::string_view grams);
+  TermId id_of(std::string_view term) { return terms_.id_of(term); }
+  /// Adds a chunk with these terms in a row; returns its id. Errors also: too_large.
+  Result<std::int64_t> add_chunk(const std::vector<TermId>& terms);
   Result<void> put(const IndexKey& key, const IndexedSession& session);
   Result<void> remove(const IndexKey& key);
   Result<void> commit();
   void roll_back();
+  /// After commits: moves them from the write-ahead log to the database, unless another process reads it now.
+  void empty_log();
 
   /// True if most of the index is about sessions that are gone or have changed.
   [[nodiscard]] bool is_mostly_garbage() const;
@@ -39,11 +42,13 @@ class IndexWriter {
  private:
   explicit IndexWriter(IndexDatabase database) : database_(std::move(database)) {}
   [[nodiscard]] const sqlite::Connection& connection() const { return database_.connection(); }
-  Result<void> store_facts();
+  Result<void> store_terms();
+  Result<void> remove_texts(const IndexTable::Row& old, const std::vector<Chunk>& kept);
   IndexDatabase database_;
   IndexTable table_;  // as of the last commit
-  GramCounts counts_;
+  TermIds terms_;
   bool is_in_batch_ = false;
+  bool has_log_ = false;  // of commits
   std::uint64_t last_chunk_ = 0;
   std::int64_t last_change_ = 0;
 };

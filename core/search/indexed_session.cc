@@ -29,6 +29,26 @@ std::optional<std::uint64_t> unpack(std::string_view& bytes) {
   return std::nullopt;
 }
 
+/// The next bytes after their length.
+std::optional<std::string_view> unpack_bytes(std::string_view& bytes) {
+  const auto size = unpack(bytes);
+  if (!size || *size > bytes.size()) {
+    return std::nullopt;
+  }
+  const std::string_view found = bytes.substr(0, *size);
+  bytes.remove_prefix(*size);
+  return found;
+}
+
+/// Small for small numbers, negative ones too.
+std::uint64_t folded_sign(std::uint64_t difference) {
+  return difference << 1U ^ (0 - (difference >> 63U));
+}
+
+std::uint64_t unfolded_sign(std::uint64_t number) {
+  return number >> 1U ^ (0 - (number & 1U));
+}
+
 }  // namespace
 
 IndexKey key_of(const Session& session) {
@@ -43,17 +63,23 @@ bool is_state_of(const IndexedSession& indexed, const FileStat& state) {
   return elsewhere == indexed.state;
 }
 
-/// Of each entry: its type, how far it lies behind the end of the last one, its length and that of its text. The
-/// distance is negative in a log whose order is not that of its entries; then it wraps around.
+/// Of each entry: its type, how far it lies behind the end of the last one, its length and that of its text, how much
+/// later it is than the last one, and its name. The distance is negative in a log whose order is not that of its
+/// entries; then it wraps around.
 std::string packed(const std::vector<IndexedEntry>& entries) {
   std::string out;
   std::uint64_t end = 0;
+  std::uint64_t time = 0;
   for (const IndexedEntry& entry : entries) {
     pack(static_cast<std::uint64_t>(entry.type), out);
     pack(entry.offset - end, out);
     pack(entry.length, out);
     pack(entry.text_size, out);
+    pack(folded_sign(static_cast<std::uint64_t>(entry.time_ms) - time), out);
+    pack(entry.name.size(), out);
+    out += entry.name;
     end = entry.offset + entry.length;
+    time = static_cast<std::uint64_t>(entry.time_ms);
   }
   return out;
 }
@@ -61,18 +87,23 @@ std::string packed(const std::vector<IndexedEntry>& entries) {
 std::optional<std::vector<IndexedEntry>> IndexedSession::entries() const {
   constexpr std::uint64_t kMostType = std::numeric_limits<std::uint8_t>::max();
   std::vector<IndexedEntry> all;
-  constexpr std::size_t kFewestBytes = 4;  // of an entry
+  constexpr std::size_t kFewestBytes = 6;  // of an entry
   all.reserve(std::min<std::size_t>(count(), packed_entries.size() / kFewestBytes));
   std::uint64_t end = 0;
+  std::uint64_t time = 0;
   for (std::string_view rest = packed_entries; !rest.empty();) {
     const auto type = unpack(rest);
     const auto distance = unpack(rest);
     const auto length = unpack(rest);
     const auto text_size = unpack(rest);
-    if (!text_size || !length || !distance || !type || *type > kMostType) {
+    const auto later = unpack(rest);
+    const auto name = unpack_bytes(rest);
+    if (!name || !later || !text_size || !length || !distance || !type || *type > kMostType) {
       return std::nullopt;
     }
-    all.push_back({static_cast<EntryType>(*type), end + *distance, *length, *text_size});
+    time += unfolded_sign(*later);
+    all.push_back({static_cast<EntryType>(*type), end + *distance, *length, *text_size, static_cast<std::int64_t>(time),
+                   std::string(*name)});
     end = all.back().offset + *length;
   }
   return all.size() == count() ? std::optional(std::move(all)) : std::nullopt;

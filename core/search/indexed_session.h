@@ -27,7 +27,10 @@ IndexKey key_of(const Session& session);
 /// An index has at most this many, those of sessions that are gone included: enough for 100 GB of texts.
 inline constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 24U;
 
-/// Consecutive entries whose grams are one row of the index.
+/// A chunk ends after so many bytes of texts: few enough to be read in a fraction of a millisecond.
+inline constexpr std::size_t kChunkBytes = std::size_t{16} << 10U;
+
+/// Consecutive entries whose terms are one row of the index.
 struct Chunk {
   std::int64_t id = 0;  // of the row, from 1; kUnread for entries that are not in the index, because they are too long
   Ordinal first = kNoEntry;
@@ -35,19 +38,22 @@ struct Chunk {
   static constexpr std::int64_t kUnread = 0;
 };
 
-/// Where an entry lies in its log, and how long its text is.
+/// Where an entry lies in its log, how long its text is, and how the mount names it.
 struct IndexedEntry {
   EntryType type = EntryType::none;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::uint64_t text_size = 0;  // in bytes; 0 in a chunk without a row
+  std::int64_t time_ms = Entry::kNoTime;
+  std::string name;  // names::entry_stem without the ordinal and '-'
 };
 
 /// A session as it was in one state of its log.
 struct IndexedSession {
   FileStat state;              // without the device, whose number may change when the machine starts
   std::vector<Chunk> chunks;   // all entries, in their order
-  std::string packed_entries;  // unpacked_entries() of them
+  std::string packed_entries;  // entries() of them
+  std::uint64_t text_bytes = 0;
   [[nodiscard]] Ordinal count() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
   /// By ordinal - 1; nothing for damaged bytes.
   [[nodiscard]] std::optional<std::vector<IndexedEntry>> entries() const;

@@ -138,6 +138,7 @@ Result<bool> Indexer::add_all() {
   }
   RETURN_IF_ERROR(remove_gone(shown));
   RETURN_IF_ERROR(writer_->is_in_batch() ? writer_->commit() : Result<void>());
+  writer_->empty_log();
   ASSIGN_OR_RETURN(const bool is_removed, remove_if_mostly_garbage());
   return is_complete && !is_removed;
 }

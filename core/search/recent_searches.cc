@@ -90,6 +90,7 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   Options options;
   options.cancelled = cancelled;
   options.index = index_;
+  options.most_shown = kMostExcerpts;
   on_search_();
   ASSIGN_OR_RETURN(Found found, search::search(catalog, query, options));
   const auto shown = shown_matches(*catalog.view(), std::move(found.matches));

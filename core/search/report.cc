@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/parallel_for.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/render/names.h"
@@ -15,10 +16,10 @@ namespace {
 constexpr std::size_t kLineCharacters = 300;  // of titles and queries
 constexpr std::size_t kLeastRankDigits = 2;
 
-std::string link_name(std::size_t rank, std::size_t of, const Session& session) {
+std::string link_name(std::size_t rank, std::size_t of, std::string_view title) {
   const std::string number = std::to_string(rank);
   const std::size_t digits = std::max(kLeastRankDigits, std::to_string(of).size());
-  return std::string(digits - number.size(), '0') + number + "-" + names::slug(session.head().header.title);
+  return std::string(digits - number.size(), '0') + number + "-" + names::slug(title);
 }
 
 std::string quoted(std::string_view text) {
@@ -48,15 +49,13 @@ std::string count_of(std::size_t count, const char* one, const char* several) {
 }
 
 void add_match(const ShownMatch& shown, std::string& out) {
-  const std::string title = visible_line(shown.match.session->head().header.title, kLineCharacters);
+  const std::string title = visible_line(shown.title, kLineCharacters);
   out += "\n## " + shown.link + "\n\n" + std::string(shown.match.session->agent()) + ", " + shown.project +
          ", last written " + json::iso_time(shown.mtime_ns / 1'000'000) + (title.empty() ? "" : ": ") + title + "\n\n";
   for (const Hit& hit : shown.match.hits) {
     out += "- `" + text_path(shown.link, hit) + "`: " + marked(hit.excerpt, "**", "**") + "\n";
   }
-  if (shown.match.hit_count > shown.match.hits.size()) {
-    out += "- and " + count_of(shown.match.hit_count - shown.match.hits.size(), "more entry", "more entries") + "\n";
-  }
+  out += shown.match.has_more ? "- and more\n" : "";
 }
 
 }  // namespace
@@ -72,7 +71,8 @@ std::vector<ShownMatch> shown_matches(const CatalogView& view, std::vector<Match
   for (Match& match : matches) {
     ShownMatch one;
     const Session& session = *match.session;
-    one.link = link_name(shown.size() + 1, count, session);
+    one.title = session.head().header.title;
+    one.link = link_name(shown.size() + 1, count, one.title);
     one.mtime_ns = session.mtime_ns();
     const auto where = view.where.find(session.number());
     if (where != view.where.end()) {
@@ -92,18 +92,30 @@ std::string match_json(const ShownMatch& shown) {
   for (const Hit& hit : shown.match.hits) {
     hits += (hits.empty() ? "" : ",") + hit_json(shown, hit);
   }
-  const Session& session = *shown.match.session;
-  return (shown.link.empty() ? "{" : "{\"link\":" + quoted(shown.link) + ",") + "\"session\":" + quoted(shown.id) +
-         ",\"agent\":" + quoted(session.agent()) + ",\"project\":" + quoted(shown.project) +
-         ",\"title\":" + quoted(session.head().header.title) +
-         ",\"modified\":" + quoted(json::iso_time(shown.mtime_ns / 1'000'000)) + ",\"path\":" + quoted(shown.path) +
-         ",\"entries\":" + std::to_string(shown.match.hit_count) + ",\"hits\":[" + hits + "]}";
+  std::string out = "{";
+  const auto add = [&](std::string_view name, std::string_view value) {
+    ((out += out.size() == 1 ? "\"" : ",\"") += name) += "\":";
+    out += quoted(value);
+  };
+  if (!shown.link.empty()) {
+    add("link", shown.link);
+  }
+  add("session", shown.id);
+  add("agent", shown.match.session->agent());
+  add("project", shown.project);
+  add("title", shown.title);
+  add("modified", json::iso_time(shown.mtime_ns / 1'000'000));
+  add("path", shown.path);
+  ((out += ",\"hits\":[") += hits) += shown.match.has_more ? "],\"more\":true}" : "],\"more\":false}";
+  return out;
 }
 
 std::string hits_json(const std::vector<ShownMatch>& matches) {
+  std::vector<std::string> objects(matches.size());
+  parallel_for(matches.size(), [&](std::size_t i) { objects[i] = match_json(matches[i]); });
   std::string text = "[";
-  for (const ShownMatch& one : matches) {
-    text += (text.size() == 1 ? "\n" : ",\n") + match_json(one);
+  for (const std::string& one : objects) {
+    (text += text.size() == 1 ? "\n" : ",\n") += one;
   }
   return text + (matches.empty() ? "]\n" : "\n]\n");
 }
@@ -115,8 +127,12 @@ std::string excerpts_text(std::string_view query, const std::vector<ShownMatch>&
   if (unreadable > 0) {
     text += count_of(unreadable, "session could not be read.\n", "sessions could not be read.\n");
   }
-  for (const ShownMatch& one : matches) {
-    add_match(one, text);
+  const std::size_t told = std::min(matches.size(), kMostExcerpts);
+  for (std::size_t i = 0; i < told; ++i) {
+    add_match(matches[i], text);
+  }
+  if (told < matches.size()) {
+    text += "\nand " + count_of(matches.size() - told, "more session", "more sessions") + ": see the links\n";
   }
   return text;
 }

@@ -1,8 +1,10 @@
 #include "core/search/search.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include "core/base/parallel_for.h"
 #include "core/base/wanted.h"
@@ -16,7 +18,7 @@ namespace {
 
 /// The sessions that pass the filters on sessions, most recently changed first.
 std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& query) {
-  std::vector<SessionPtr> chosen;
+  std::vector<std::pair<std::int64_t, SessionPtr>> chosen;
   const auto view = catalog.view();
   for (const ShownAt& shown : view->all_shown()) {
     const Project& project = *shown.project;
@@ -27,33 +29,84 @@ std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& que
     const bool has_title =
         query.title.empty() || folded(session->head().header.title).find(query.title) != std::string::npos;
     if (fits && is_of_agent && has_title) {
-      chosen.push_back(session);
+      chosen.emplace_back(session->mtime_ns(), session);
     }
   }
-  const auto is_newer = [](const SessionPtr& a, const SessionPtr& b) { return a->mtime_ns() > b->mtime_ns(); };
-  std::stable_sort(chosen.begin(), chosen.end(), is_newer);
-  return chosen;
+  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<SessionPtr> sessions;
+  sessions.reserve(chosen.size());
+  for (auto& [mtime, session] : chosen) {
+    sessions.push_back(std::move(session));
+  }
+  return sessions;
 }
 
-/// BM25 over sessions: rare words count more, each repetition counts less, and long sessions count less.
-void score(std::vector<SessionFindings>& found, std::size_t sessions) {
+/// BM25 over sessions: each repetition of a word counts less, and long sessions count less.
+std::vector<double> scores_of(const std::vector<SessionFindings>& found, std::size_t sessions) {
   constexpr double kSaturation = 1.2;
   constexpr double kLengthWeight = 0.75;
-  double bytes = 0;
+  double total = 0;
   for (const SessionFindings& one : found) {
-    bytes += static_cast<double>(one.text_bytes);
+    total += one.length;
   }
-  const double mean = found.empty() ? 1 : std::max(1.0, bytes / static_cast<double>(found.size()));
+  const double mean = total > 0 ? total / static_cast<double>(found.size()) : 1;
   const auto with = static_cast<double>(found.size());
   const double rarity = std::log(1 + (static_cast<double>(sessions) - with + 0.5) / (with + 0.5));
-  for (SessionFindings& one : found) {
-    const double length = 1 - kLengthWeight + kLengthWeight * static_cast<double>(one.text_bytes) / mean;
-    for (const std::uint64_t n : one.counts) {
-      const auto count = static_cast<double>(n);
-      one.match.score += rarity * count * (kSaturation + 1) / (count + kSaturation * length);
+  std::vector<double> scores;
+  for (const SessionFindings& one : found) {
+    const double length = 1 - kLengthWeight + kLengthWeight * one.length / mean;
+    double score = 0;
+    for (const double count : one.counts) {
+      score += rarity * count * (kSaturation + 1) / (count + kSaturation * length);
     }
+    scores.push_back(score);
   }
+  return scores;
 }
+
+/// Best first; of equal ones the first.
+void rank(std::vector<SessionFindings>& found, std::size_t sessions) {
+  const auto scores = scores_of(found, sessions);
+  std::vector<std::size_t> order(found.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+  std::vector<SessionFindings> ranked;
+  ranked.reserve(found.size());
+  for (const std::size_t i : order) {
+    ranked.push_back(std::move(found[i]));
+  }
+  found = std::move(ranked);
+}
+
+std::vector<Match> matches_of(const std::vector<SessionFindings>& found, const Query& query, const Options& options,
+                              const IndexLookup* lookup) {
+  std::vector<Match> matches(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    matches[i].session = found[i].session;
+  }
+  const std::size_t shown = std::min(options.most_shown.value_or(found.size()), found.size());
+  parallel_for(shown, [&](std::size_t i) {
+    if (!options.is_over()) {
+      matches[i] = find_hits(found[i], query, options, lookup);
+    }
+  });
+  return matches;
+}
+
+/// When to look whether the result is still wanted, which costs more than the index takes to answer for a session.
+class Looks {
+ public:
+  [[nodiscard]] bool is_due() {
+    constexpr std::chrono::milliseconds kBetween{2};
+    const auto now = Clock::now().time_since_epoch().count();
+    auto next = next_.load(std::memory_order_relaxed);
+    return now >= next && next_.compare_exchange_strong(next, now + Clock::duration(kBetween).count());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::atomic<Clock::rep> next_{0};
+};
 
 }  // namespace
 
@@ -67,11 +120,12 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     return unwanted.load(std::memory_order_relaxed) ||
            (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed));
   };
+  Looks looks;
   std::mutex mutex;
   std::vector<std::pair<std::size_t, SessionFindings>> found;
   Found result;
   parallel_for(sessions.size(), [&](std::size_t i) {
-    if (here.is_over() || !wanted()) {
+    if (here.is_over() || (looks.is_due() && !wanted())) {
       unwanted = true;
       return;
     }
@@ -87,16 +141,16 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     return Error{Errc::interrupted, "the search was cancelled"};
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<SessionFindings> ordered;
+  std::vector<SessionFindings> ranked;
+  ranked.reserve(found.size());
   for (auto& [place, findings] : found) {
-    ordered.push_back(std::move(findings));
+    ranked.push_back(std::move(findings));
   }
-  score(ordered, sessions.size());
-  for (SessionFindings& one : ordered) {
-    result.matches.push_back(std::move(one.match));
+  rank(ranked, sessions.size());
+  result.matches = matches_of(ranked, query, here, lookup.get());
+  if (here.is_over()) {
+    return Error{Errc::interrupted, "the search was cancelled"};
   }
-  std::stable_sort(result.matches.begin(), result.matches.end(),
-                   [](const Match& a, const Match& b) { return a.score > b.score; });
   return result;
 }
 

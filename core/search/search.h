@@ -1,11 +1,12 @@
-// Finds the sessions of a catalog whose texts match a query. It reads the logs, so the result always matches the
-// current texts of the mount. An index saves reading the texts that cannot have the words; a session that changed since
-// it was indexed is read completely. Any thread; memory is bounded by the number of hits that are kept.
+// Finds the sessions of a catalog whose texts match a query. An index answers for the sessions that are as they were
+// when they were indexed; the texts of the others are read. The result matches the texts of the mount, as they were at
+// most half a second before. Any thread; memory is bounded by the number of hits that are kept.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,16 +27,16 @@ struct Hit {
 /// A session that matches.
 struct Match {
   SessionPtr session;
-  double score = 0;
-  std::uint64_t hit_count = 0;  // entries that match
-  std::vector<Hit> hits;        // the best of them, at most Options::most_hits, in the order of the session
+  std::vector<Hit> hits;  // at most Options::most_hits, in the order of the session
+  bool has_more = false;  // there may be more entries that match
 };
 
 class SearchIndex;
 
 struct Options {
-  std::size_t most_hits = 5;             // kept of each session
-  std::size_t excerpt_characters = 160;  // at most
+  std::optional<std::size_t> most_shown;  // sessions, the best ones, whose hits are looked for; nothing for all
+  std::size_t most_hits = 5;              // kept of each session
+  std::size_t excerpt_characters = 160;   // at most
   const std::atomic<bool>* cancelled = nullptr;
   SearchIndex* index = nullptr;                          // null: all texts are read
   std::function<bool()> is_over = [] { return false; };  // set by search(): true once its result is not needed; cheap
@@ -47,7 +48,8 @@ struct Found {
 };
 
 /// Searches all sessions. Each word must occur in some text of a session; the texts that contain an unwanted word
-/// exclude it. Errors: interrupted once cancelled, or once the calling thread's work is not Wanted.
+/// exclude it. Ranked by BM25, where a word counts once for each part of some 16 KiB of a session. Errors: interrupted
+/// once cancelled, or once the calling thread's work is not Wanted.
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options = {});
 
 }  // namespace arborfs::search

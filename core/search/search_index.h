@@ -22,7 +22,6 @@ class SearchIndex {
 
  private:
   Result<std::shared_ptr<const IndexLookup>> read(const Query& query);
-  Result<ChunkSet> chunks_with(const std::string& word) const;
   const std::string folder_;
   std::mutex mutex_;
   std::optional<IndexDatabase> database_;  // guarded by mutex_

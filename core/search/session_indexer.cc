@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/search/fold.h"
@@ -14,8 +15,6 @@ namespace arborfs::search {
 
 namespace {
 
-/// Small enough to be read in a fraction of a millisecond; twice as much would make the index a quarter smaller.
-constexpr std::size_t kChunkBytes = std::size_t{8} << 10U;
 /// Entries longer than this are left out: reading one takes several times its length in memory.
 constexpr std::uint64_t kLongestEntry = std::uint64_t{2} << 20U;
 /// A log that was written later than this before it is read is read again later. Longer than kTailAgeNanos, after which
@@ -87,7 +86,10 @@ Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, c
   reading.entries.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     const Entry& entry = index.entry(ordinal);
-    reading.entries.push_back({entry.type, entry.offset, index.length(ordinal), 0});
+    std::string name = names::entry_stem(index, ordinal);
+    name.erase(0, name.find('-') + 1);
+    reading.entries.push_back(
+        {entry.type, entry.offset, index.length(ordinal), 0, entry.timestamp_ms, std::move(name)});
   }
   return reading;
 }
@@ -118,7 +120,8 @@ std::vector<Chunk> chunks_kept(const IndexedSession& indexed, const std::vector<
 Result<void> SessionIndexer::end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer) {
   const Ordinal first = chunks.empty() ? 1 : chunks.back().last + 1;
   if (first <= last) {
-    ASSIGN_OR_RETURN(const auto id, writer.add_chunk(grams_.take()));
+    ASSIGN_OR_RETURN(const auto id, writer.add_chunk(terms_));
+    terms_.clear();
     chunks.push_back({id, first, last});
   }
   return {};
@@ -127,7 +130,7 @@ Result<void> SessionIndexer::end_chunk(std::vector<Chunk>& chunks, Ordinal last,
 /// Adds the entries after `chunks`, which stay.
 Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer,
                                                    std::uint64_t& text_bytes) {
-  grams_.take();
+  terms_.clear();
   std::uint64_t bytes = 0;
   const auto count = static_cast<Ordinal>(reading.entries.size());
   for (Ordinal ordinal = chunks.empty() ? 1 : chunks.back().last + 1; ordinal <= count; ++ordinal) {
@@ -145,7 +148,9 @@ Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector
     if (!text) {
       return unreadable();
     }
-    grams_.add(folded(*text));
+    each_term(folded(*text),
+              [&](std::string_view term) { terms_.push_back(term.empty() ? kBreak : writer.id_of(term)); });
+    terms_.push_back(kBreak);
     entry.text_size = text->size();
     text_bytes += text->size();
     bytes += text->size();
@@ -156,6 +161,9 @@ Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector
   }
   RETURN_IF_ERROR(end_chunk(chunks, count, writer));
   IndexedSession indexed{reading.state, std::move(chunks), packed(reading.entries)};
+  for (const IndexedEntry& entry : reading.entries) {
+    indexed.text_bytes += entry.text_size;
+  }
   indexed.state.dev = 0;
   return indexed;
 }

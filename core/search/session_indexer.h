@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/grams.h"
 #include "core/search/index_writer.h"
 #include "core/session/session.h"
 
@@ -53,7 +52,7 @@ class SessionIndexer {
                                      std::uint64_t& text_bytes);
   const std::atomic<bool>& stopping_;
   std::atomic<std::uint32_t> generations_{0};
-  GramSet grams_;
+  std::vector<TermId> terms_;     // of the chunk that is being made
   std::list<Followed> followed_;  // the last one that changed first
 };
 

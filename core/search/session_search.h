@@ -1,4 +1,4 @@
-// The search of one session. Thread-safe.
+// The search of one session: whether it matches, and which entries do. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,21 @@
 
 namespace arborfs::search {
 
-/// The result of a query for one session.
+/// That a session matches, and how well.
 struct SessionFindings {
-  std::vector<std::uint64_t> counts;  // of each wanted word
-  std::uint64_t text_bytes = 0;       // of the texts that were searched
-  Match match;                        // without its score
+  SessionPtr session;
+  std::vector<double> counts;           // of each wanted word: about how many chunks (kChunkBytes) have it
+  double length = 0;                    // of the session's texts, in chunks
+  std::optional<IndexedAnswer> answer;  // of the search index
 };
 
-/// Nothing if the session does not match. Reads the texts that may contain the words according to `lookup`; all of them
-/// if it is null, or does not have the session as it is now. Errors: those of reading the log; interrupted.
+/// Nothing if the session does not match. The index answers for a session that is as it was indexed; else texts are
+/// read until the answer is known. `lookup` may be null. Errors: those of reading the log; interrupted.
 Result<std::optional<SessionFindings>> search_session(const SessionPtr& session, const Query& query,
                                                       const Options& options, const IndexLookup* lookup);
+
+/// The entries of a session that match, those with the most words first among equals in their order: at most
+/// Options::most_hits. It reads no more than it needs for that, and of a long session only a part.
+Match find_hits(const SessionFindings& findings, const Query& query, const Options& options, const IndexLookup* lookup);
 
 }  // namespace arborfs::search

@@ -10,9 +10,13 @@ namespace arborfs::sqlite {
 Result<Connection> open_own_database(const std::string& path) {
   ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
   sqlite3_busy_timeout(connection.handle(), 0);
+  // Of a new database: rows of a few KiB are read with one call instead of one for each 4 KiB of each.
+  RETURN_IF_ERROR(connection.run("PRAGMA page_size=16384"));
   RETURN_IF_ERROR(connection.run("PRAGMA journal_mode=WAL"));
   // Not OFF: a checkpoint that does not sync may damage the database in a power cut without anything showing it.
   RETURN_IF_ERROR(connection.run("PRAGMA synchronous=NORMAL"));
+  // What is deleted is overwritten where that costs no further writes.
+  RETURN_IF_ERROR(connection.run("PRAGMA secure_delete=FAST"));
   RETURN_IF_ERROR(connection.run("PRAGMA journal_size_limit=1048576"));
   return connection;
 }

@@ -4,6 +4,7 @@ search index too, whatever happens to it."""
 import errno
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -235,6 +236,92 @@ def test_index_changes_no_result(case):
             equal(set(links_in(mount / "search" / f" {query}")), found_by_rg(mount, words), query)
         make_old(case.agent.path)
         build_index(case, mount)
+
+
+SENTENCE = """the cache Lookup returns a stale entry_17, because parser::reads (twice) per session; rebuild it after
+write_test fails on src.core.index: 42 timeouts, so we keep one -> Worker 0x7f3a naive request handler""".split()
+
+
+def random_store(case, chance):
+    """Sessions of frequent words in random order."""
+    sessions = []
+    for _ in range(40):
+        session = case.agent.session()
+        for number in range(chance.randint(1, 12)):
+            text = " ".join(chance.choices(SENTENCE, k=chance.randint(1, 400)))
+            (session.user if number % 2 == 0 else session.assistant)(text)
+        session.write()
+        sessions.append(session)
+    return sessions
+
+
+def texts_by_session(mount):
+    """The texts of each session in lower-case ASCII."""
+    texts = {}
+    paths = [path for below in ("", "children/*/", "children/*/children/*/")
+             for path in (mount / "projects").glob(f"*/*/{below}text/*.md")]
+    for path in paths:
+        texts.setdefault(path.parent.parent.name, []).append(path.read_bytes().lower())
+    return texts
+
+
+def random_queries(texts, chance, count):
+    """Queries and the words that they mean: some words of one text, a part of a line of one, or something random."""
+    pool = [text for several in texts.values() for text in several]
+    while count > 0:
+        text = chance.choice(pool).decode("utf8", "replace")
+        words = re.findall(r"[a-z0-9_]+", text)
+        line = chance.choice(text.split("\n"))
+        begin = chance.randrange(len(line) + 1)
+        part = line[begin:begin + chance.randint(1, 30)]
+        kind = chance.randrange(5)
+        if kind < 2 and words:
+            meant = chance.choices(words, k=chance.randint(1, 3))
+            query = " ".join(meant)
+        elif kind < 4 and part.isascii() and part.isprintable() and not set(part) & set('/"'):
+            meant, query = [part], f'"{part}"'
+        else:
+            meant = ["".join(chance.choices("abcdefghij_ ", k=chance.randint(2, 6))).strip() or "zz"]
+            query = f'"{meant[0]}"'
+        if any(meant) and len(query) < 200:
+            count -= 1
+            yield query, [word.encode() for word in meant]
+
+
+def sessions_with(texts, words):
+    return {session for session, all_of in texts.items()
+            if all(any(word in text for text in all_of) for word in words)}
+
+
+def expect_all_found(mount, texts, queries, when):
+    found = 0
+    for query, words in queries:
+        expected = sessions_with(texts, words)
+        equal(set(links_in(mount / "search" / query)), expected, f"{when}: {query}")
+        found += len(expected) > 0
+    assert found > len(queries) / 2, found
+
+
+def test_all_of_200_random_queries_are_found(case):
+    """Words and parts of lines of the texts, of all agents: with the index, while it is made, and after logs changed."""
+    chance = random.Random(5)
+    sessions = random_store(case, chance)
+    stores = copies(case)
+    make_old(case.root)
+    with case.mount("ro", *(f"store={store}" for store in stores[1:])) as mount:
+        texts = texts_by_session(mount)
+        queries = list(random_queries(texts, chance, 200))
+        expect_all_found(mount, texts, queries[:40], "while the index is made")
+        build_index(case, mount)
+        expect_all_found(mount, texts, queries, "with the index")
+        for session in sessions[:5]:
+            session.user(" ".join(chance.choices(SENTENCE, k=50)) + " afterthought")
+            session.grow()
+        sessions[5].path.unlink()
+        eventually(10, lambda: len(links_in(mount / "search" / f"afterthought{' ' * chance.randint(0, 99)}")) == 5,
+                   "the appends are found")
+        eventually(10, lambda: sessions[5].name not in texts_by_session(mount), "the removed session is gone")
+        expect_all_found(mount, texts_by_session(mount), queries[:100], "after logs changed")
 
 
 def test_index_is_private_and_made_in_idle_time(case):

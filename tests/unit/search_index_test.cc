@@ -10,44 +10,113 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/search/grams.h"
 #include "core/search/indexer.h"
 #include "core/search/search.h"
+#include "core/search/terms.h"
 #include "core/sqlite/own_database.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::search {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 using testing::TempStore;
 namespace fs = std::filesystem;
 
-TEST(SearchGrams, TextHasAllGramsOfItsWords) {
-  GramSet set;
-  set.add("the race condition");
-  set.add("日本語のテキスト");
-  const std::string all = set.take();
-  EXPECT_THAT(set.take(), IsEmpty());
-  for (const char* word : {"race", "e cond", "condition", "日本", "本語のテ"}) {
-    for (const std::string& gram : grams_of(word)) {
-      bool has = false;
-      for (std::size_t at = 0; at < all.size(); at += 3) {
-        has = has || all.compare(at, 3, gram) == 0;
-      }
-      EXPECT_TRUE(has) << word;
-    }
+std::vector<std::string> terms_of(std::string_view text) {
+  std::vector<std::string> terms;
+  each_term(text, [&](std::string_view term) { terms.emplace_back(term); });
+  return terms;
+}
+
+TEST(SearchTerms, WordsAndWhatStandsBetweenThem) {
+  EXPECT_THAT(terms_of("the race, a::b 日本"), ElementsAre("the", "race", ", ", "a", "::", "b", "日本"));
+  EXPECT_THAT(terms_of(" the "), ElementsAre(" ", "the", " "));
+  EXPECT_THAT(terms_of("a  b"), ElementsAre("a", "  ", "b"));
+  EXPECT_THAT(terms_of(""), IsEmpty());
+}
+
+TEST(SearchTerms, PartsOfALongWordAreInATerm) {
+  std::string word;
+  for (unsigned i = 0; i < 200; ++i) {
+    word += static_cast<char>('a' + i * i % 26);
   }
-  EXPECT_EQ(all.find('\0'), std::string::npos);
-  EXPECT_THAT(grams_of("abc"), IsEmpty());
-  EXPECT_THAT(grams_of("aaaaaa"), SizeIs(1));
+  const auto terms = terms_of("x " + word + " y");
+  EXPECT_EQ(terms.front(), "x");
+  EXPECT_EQ(terms.back(), "y");
+  EXPECT_THAT(terms[2], IsEmpty()) << "the pieces do not touch";
+  for (std::size_t at = 0; at + kLongestTerm / 2 < word.size(); ++at) {
+    const std::string part = word.substr(at, kLongestTerm / 2 + 1);
+    EXPECT_TRUE(std::any_of(terms.begin(), terms.end(), [&](const auto& term) {
+      return term.find(part) != std::string::npos;
+    })) << at;
+  }
+}
+
+TEST(SearchTerms, CodesAreReadAndShortForSmallNumbers) {
+  std::string codes;
+  const std::vector<TermId> terms{0, 127, 128, 16'511, 16'512, 2'113'663, 2'113'664, kMostTerms};
+  for (const TermId term : terms) {
+    append_code(term, codes);
+  }
+  EXPECT_EQ(codes.size(), 1U + 1 + 2 + 2 + 3 + 3 + 4 + 4);
+  std::size_t at = 0;
+  for (const TermId term : terms) {
+    EXPECT_EQ(take_code(codes, at), term);
+  }
+  EXPECT_FALSE(take_code(codes, at));
+}
+
+TEST(SearchTerms, IdsFollowTheStoredTerms) {
+  TermIds ids;
+  TermSegment stored;
+  ids.begin(stored);
+  EXPECT_EQ(ids.id_of("one"), 1U);
+  EXPECT_EQ(ids.id_of("two"), 2U);
+  EXPECT_EQ(ids.id_of("one"), 1U);
+  stored.add("other");
+  ids.begin(stored);
+  EXPECT_EQ(ids.id_of("one"), 2U) << "the new terms were not stored, those of another process were";
+  EXPECT_EQ(ids.id_of("other"), 1U);
+  TermSegment cut_otherwise;
+  cut_otherwise.add("othe");
+  cut_otherwise.add("rone");
+  ids.begin(cut_otherwise);
+  EXPECT_EQ(ids.id_of("other"), 3U);
+  ids.begin(stored);
+  ids.id_of("one");
+  stored = ids.terms();
+  stored.add("more");
+  ids.begin(stored);
+  EXPECT_EQ(ids.id_of("more"), 3U);
+  for (unsigned i = 0; i < 5000; ++i) {
+    ids.id_of("w" + std::to_string(i));
+  }
+  EXPECT_EQ(ids.id_of("w4999"), 5003U);
+  EXPECT_EQ(ids.id_of("one"), 2U);
+  TermSegment read;
+  ASSERT_TRUE(unpack_terms(packed_terms(ids.terms(), 1), read));
+  EXPECT_EQ(read.bytes, ids.terms().bytes);
+  EXPECT_FALSE(
+      unpack_terms("\x05"
+                   "abc",
+                   read));
+  const TermsWith with = terms_with(ids.terms(), "o");
+  EXPECT_THAT(with.all, ElementsAre(1, 2, 3));
+  EXPECT_THAT(with.begin, ElementsAre(1, 2));
+  EXPECT_THAT(terms_with(ids.terms(), "one").end, ElementsAre(2));
+  EXPECT_EQ(terms_with(ids.terms(), "one").equal, 2U);
 }
 
 TEST(SearchIndexedSession, PackedFormsAreRead) {
-  const std::vector<IndexedEntry> entries{{EntryType::message, 300, 17, 5}, {EntryType::none, 0, 300, 1U << 20U}};
+  const std::vector<IndexedEntry> entries{{EntryType::message, 300, 17, 5, 1'771'200'000'000, "user-a"},
+                                          {EntryType::none, 0, 300, 1U << 20U, Entry::kNoTime, ""}};
   const std::vector<Chunk> chunks{{7, 1, 1}, {Chunk::kUnread, 2, 2}};
   const IndexedSession session{{}, *unpacked_chunks(packed(chunks)), packed(entries)};
   ASSERT_THAT(session.chunks, SizeIs(2));
@@ -58,6 +127,9 @@ TEST(SearchIndexedSession, PackedFormsAreRead) {
   EXPECT_EQ((*session.entries())[1].offset, 0U);
   EXPECT_EQ((*session.entries())[1].length, 300U);
   EXPECT_EQ((*session.entries())[0].text_size, 5U);
+  EXPECT_EQ((*session.entries())[0].time_ms, 1'771'200'000'000);
+  EXPECT_EQ((*session.entries())[0].name, "user-a");
+  EXPECT_EQ((*session.entries())[1].time_ms, Entry::kNoTime);
 }
 
 TEST(SearchIndexedSession, DamagedFormsAreRefused) {
@@ -79,17 +151,20 @@ TEST(SearchIndexedSession, DamagedFormsAreRefused) {
   EXPECT_FALSE(unpacked_chunks(std::string(9, '\xff') + '\x01'));
 }
 
-/// All that a search says.
-std::string words_of(const Result<Found>& found) {
-  std::string out;
+/// The sessions that a search finds. Each match with a word has hits, and each hit shows a word.
+std::set<std::string> sessions_in(const Query& query, const Result<Found>& found) {
+  std::set<std::string> ids;
   for (const Match& match : found->matches) {
-    out += match.session->head().header.id + " " + std::to_string(match.score) + " " + std::to_string(match.hit_count);
+    const std::string id = match.session->head().header.id;
+    EXPECT_TRUE(ids.insert(id).second) << id;
+    EXPECT_EQ(match.hits.empty(), query.wanted.empty() && !query.filters_entries()) << id;
     for (const Hit& hit : match.hits) {
-      out += "\n  " + hit.stem + " " + marked(hit.excerpt, "[", "]");
+      EXPECT_THAT(hit.stem, MatchesRegex("[0-9]{6}-(user|assistant)-[0-9a-f]{8}")) << id;
+      EXPECT_NE(hit.time_ms, Entry::kNoTime) << id;
+      EXPECT_EQ(hit.excerpt.marks.empty(), query.wanted.empty()) << id << " " << hit.excerpt.text;
     }
-    out += "\n";
   }
-  return out;
+  return ids;
 }
 
 class SearchIndexTest : public ::testing::Test {
@@ -172,8 +247,8 @@ class SearchIndexTest : public ::testing::Test {
       ASSERT_TRUE(query) << text;
       Options with;
       with.index = &index;
-      const std::string without = words_of(search(catalog, *query));
-      EXPECT_EQ(words_of(search(catalog, *query, with)), without) << when << ": " << text;
+      const auto without = sessions_in(*query, search(catalog, *query));
+      EXPECT_EQ(sessions_in(*query, search(catalog, *query, with)), without) << when << ": " << text;
       found += without.empty() ? 0 : 1;
     }
     EXPECT_GT(found, count / 4) << when;
@@ -183,8 +258,16 @@ class SearchIndexTest : public ::testing::Test {
     const auto lookup = index.look_up(*parse_query(word));
     const auto session = catalog.view()->by_id_prefix(id);
     const auto state = session->store().stat(session->place());
-    const auto texts = lookup == nullptr ? std::nullopt : lookup->texts_of(*session, *state);
-    return texts && !texts->may_match;
+    const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
+    return answer && !answer->may_match;
+  }
+  /// True if the index says that a session, as it is now, has the words.
+  bool is_sure(const std::string& id, const std::string& words) {
+    const auto lookup = index.look_up(*parse_query(words));
+    const auto session = catalog.view()->by_id_prefix(id);
+    const auto state = session->store().stat(session->place());
+    const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
+    return answer && answer->is_sure();
   }
   Indexer::Settings settings() const {
     return {.folder = folder, .lock_patience = std::chrono::seconds(0), .look_again = std::chrono::milliseconds(1)};
@@ -229,9 +312,65 @@ TEST_F(SearchIndexTest, IndexExcludesSessionsWithoutTheWord) {
   build();
   EXPECT_TRUE(is_excluded("two", "needle"));
   EXPECT_FALSE(is_excluded("one", "NEEDLE"));
-  EXPECT_FALSE(is_excluded("two", "eed")) << "too short for the index";
+  EXPECT_TRUE(is_excluded("two", "eedl"));
   append("two", 70, "another needle");
   EXPECT_FALSE(is_excluded("two", "needle")) << "it has changed since";
+}
+
+TEST_F(SearchIndexTest, IndexKnowsWordsAndPhrasesWithoutTexts) {
+  put("one", 3);
+  append("one", 70, "The Needle, in a haystack_17 (deep) of " + std::string(300, 'z') + "end here");
+  put("two", 3);
+  catalog.rescan();
+  build();
+  const std::vector<std::string> present{"needle",
+                                         "eedl",
+                                         "\"needle, in\"",
+                                         "\"edle, in a hay\"",
+                                         "haystack_1",
+                                         "\"in a haystack_17 (\"",
+                                         "(deep)",
+                                         "\"the needle\"",
+                                         "\"a haystack\"",
+                                         "needle haystack",
+                                         "\"deep) of\"",
+                                         "\"zz"
+                                         "zend here\""};
+  for (const std::string& query : present) {
+    EXPECT_TRUE(is_sure("one", query)) << query;
+    EXPECT_TRUE(is_excluded("two", query)) << query;
+  }
+  for (const char* query : {"needles", "\"needle in\"", "\"needle,in\"", "\"needle a\"", "\"the haystack\"",
+                            "\"a  haystack\"", "\"z z\"", "(deep)x"}) {
+    EXPECT_TRUE(is_excluded("one", query)) << query;
+  }
+  for (const std::string& query : {std::string("\" needle\""), std::string("\"of \""), std::string(200, 'z')}) {
+    EXPECT_FALSE(is_excluded("one", query)) << query << ": its texts are read";
+  }
+  EXPECT_TRUE(is_excluded("one", "haystack_17 -needle"));
+}
+
+TEST_F(SearchIndexTest, ManyTermsWithAWordAreFound) {
+  std::string text = "the";
+  for (unsigned i = 0; i < 700; ++i) {
+    text += " pre" + std::to_string(i) + "mid cache_" + std::to_string(i);
+  }
+  put("one", 3);
+  append("one", 70, text);
+  put("two", 3);
+  append("two", 70, "pre9mid of cache_699x");
+  put("three", 3);
+  catalog.rescan();
+  build();
+  Options with;
+  with.index = &index;
+  for (const char* query : {"mid", "cache_", "\"mid cache_\"", "\"id cache_6\"", "\"9mid o\"", "\"d of cache_6\"",
+                            "-\"mid cache_\" pre", "\"e pre0mid\""}) {
+    const auto parsed = parse_query(query);
+    const auto without = sessions_in(*parsed, search(catalog, *parsed));
+    EXPECT_EQ(sessions_in(*parsed, search(catalog, *parsed, with)), without) << query;
+    EXPECT_FALSE(without.empty()) << query;
+  }
 }
 
 TEST_F(SearchIndexTest, SessionsThatWereJustWrittenAreIndexedLater) {
@@ -261,8 +400,8 @@ TEST_F(SearchIndexTest, GrowingSessionsAddTheirNewEntries) {
   expect_same(100, "grown");
   const auto lookup = index.look_up(*parse_query("step"));
   const auto session = catalog.view()->by_id_prefix("one");
-  const auto texts = lookup->texts_of(*session, *session->store().stat(session->place()));
-  EXPECT_LE(texts->indexed->chunks.size(), 12U) << "chunks are filled, not one for each append";
+  const auto answer = lookup->answer_for(*session, *session->store().stat(session->place()));
+  EXPECT_LE(answer->indexed->chunks.size(), 12U) << "chunks are filled, not one for each append";
 }
 
 TEST_F(SearchIndexTest, RewrittenSessionsAreIndexedAnew) {

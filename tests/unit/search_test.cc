@@ -116,7 +116,7 @@ TEST_F(SearchIn, HitsNameTheEntriesWithMostWords) {
   options.most_hits = 1;
   const auto found = search(catalog, *parse_query("race condition"), options);
   ASSERT_EQ(found->matches.size(), 1U);
-  EXPECT_EQ(found->matches[0].hit_count, 3U);
+  EXPECT_TRUE(found->matches[0].has_more);
   ASSERT_EQ(found->matches[0].hits.size(), 1U);
   EXPECT_EQ(found->matches[0].hits[0].stem, "000002-assistant-aaaa0002");
 }

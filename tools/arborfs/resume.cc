@@ -89,6 +89,7 @@ Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Cat
   search::SearchIndex index(cache_path(""));
   search::Options options;
   options.index = &index;
+  options.most_shown = 0;
   ASSIGN_OR_RETURN(const auto matching, search::search(catalog, parsed, options));
   std::vector<Listed> found;
   for (const search::Match& match : matching.matches) {

@@ -56,9 +56,7 @@ void print_match(const search::ShownMatch& shown, Terminal& io) {
     const search::Hit& hit = match.hits[i];
     io.out << "  text/" << hit.stem << ".md: " << search::marked(hit.excerpt, mark_on, mark_off) << "\n";
   }
-  if (match.hit_count > kHitsShown) {
-    io.out << "  and " << counted(match.hit_count - kHitsShown, "more entry", "more entries") << "\n";
-  }
+  io.out << (match.has_more ? "  and more\n" : "");
 }
 
 void print(const Catalog& catalog, std::vector<search::Match> matches, bool json, Terminal& io) {
@@ -92,6 +90,9 @@ int run_search(const CommandLine& line, Terminal& io) {
   options.most_hits = line.json ? kHitsInJson : kHitsShown;
   search::SearchIndex index(cache_path(""));
   options.index = &index;
+  const std::size_t usual = io.out_is_terminal && !line.json ? kMatchesOnTerminal : 0;
+  const std::size_t limit = line.limit.value_or(usual);
+  options.most_shown = limit == 0 ? std::nullopt : std::optional(limit);
   Progress progress(io, "searching");
   auto found = search::search(**catalog, *query, options);
   progress.done();
@@ -103,8 +104,6 @@ int run_search(const CommandLine& line, Terminal& io) {
       return fail(io, checked.error());
     }
   }
-  const std::size_t usual = io.out_is_terminal && !line.json ? kMatchesOnTerminal : 0;
-  const std::size_t limit = line.limit.value_or(usual);
   const std::size_t all = found->matches.size();
   if (limit != 0 && all > limit) {
     found->matches.resize(limit);

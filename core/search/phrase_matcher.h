@@ -1,0 +1,41 @@
+// A phrase as terms of the search index: whether the codes of a chunk have it. Immutable; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/search/terms.h"
+
+namespace arborfs::search {
+
+class PhraseMatcher {
+ public:
+  /// A term that ends with the beginning of the phrase (`first`), then `middle`, then one that begins with its end
+  /// (`last`).
+  PhraseMatcher(const TermSegment& segment, const TermsWith& first, const std::vector<TermId>& middle,
+                const TermsWith& last);
+  /// True if the codes have the phrase as whole terms.
+  [[nodiscard]] bool is_exactly_in(std::string_view codes) const;
+  /// True if they have the phrase.
+  [[nodiscard]] bool is_in(std::string_view codes) const;
+
+ private:
+  class TermSet {
+   public:
+    TermSet(const TermSegment& segment, const std::vector<TermId>& terms);
+    [[nodiscard]] bool has(TermId term) const { return term - first_ < has_.size() && has_[term - first_]; }
+
+   private:
+    TermId first_;
+    std::vector<bool> has_;
+  };
+  [[nodiscard]] bool has_neighbours(std::string_view codes, std::size_t begin, std::size_t end) const;
+  [[nodiscard]] bool has_pair(std::string_view codes) const;
+  TermSet first_;
+  TermSet last_;
+  std::string middle_;  // codes
+  std::string exact_;   // codes of the phrase as whole terms; "" if there are no such terms
+};
+
+}  // namespace arborfs::search

@@ -1,0 +1,256 @@
+#include "core/search/word_chunks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/result_macros.h"
+#include "core/search/phrase_matcher.h"
+#include "core/search/terms.h"
+
+namespace arborfs::search {
+
+namespace {
+
+/// Each look-up of a term costs some 10 microseconds. Of more terms that have the word, the first are looked up, which
+/// are the most frequent ones; all chunks may have the others.
+constexpr std::size_t kMostLookups = 512;
+/// Each part of a text so long is in one term (kLongestTerm).
+constexpr std::size_t kSurePart = kLongestTerm / 2 + 1;
+
+using Terms = std::vector<TermId>;
+
+class WordFinder {
+ public:
+  static Result<WordFinder> make(const sqlite::Connection& connection, const IndexTable& table, bool needs_all) {
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT rowid FROM words WHERE words MATCH ?1"));
+    ASSIGN_OR_RETURN(auto codes, connection.prepare("SELECT codes FROM chunks WHERE id=?1"));
+    return WordFinder(std::move(rows), std::move(codes), table, needs_all);
+  }
+
+  Result<WordChunks> find(std::string_view word) {
+    split(word);
+    if (runs_.empty()) {
+      found_.may = ChunkSet::all();
+      return std::move(found_);
+    }
+    for (const TermSegment& segment : table_.segments()) {
+      RETURN_IF_ERROR(runs_.size() == 1 ? find_part(segment) : find_phrase(segment));
+    }
+    if (!is_exact_) {
+      found_.may.add(found_.has);
+      found_.has = ChunkSet();
+    }
+    return std::move(found_);
+  }
+
+ private:
+  WordFinder(sqlite::Statement rows, sqlite::Statement codes, const IndexTable& table, bool needs_all)
+      : rows_(std::move(rows)), codes_(std::move(codes)), table_(table), needs_all_(needs_all) {}
+
+  /// Blanks at the ends are left out: they may stand between words, where they are no terms.
+  void split(std::string_view word) {
+    while (!word.empty()) {
+      const std::string_view run = word.substr(0, end_of_run(word));
+      word.remove_prefix(run.size());
+      const bool is_end = runs_.empty() || word.empty();
+      is_exact_ = is_exact_ && !(run == " " && is_end);
+      if (run != " ") {
+        runs_.push_back(run);
+      }
+    }
+    if (!runs_.empty() && runs_.front().size() > kSurePart) {
+      is_exact_ = false;
+      runs_.front().remove_prefix(runs_.front().size() - kSurePart);
+    }
+    if (!runs_.empty() && runs_.back().size() > kSurePart) {
+      is_exact_ = false;
+      runs_.back() = runs_.back().substr(0, kSurePart);
+    }
+  }
+
+  /// Adds the chunks with a term.
+  Result<void> look_up(TermId term, ChunkSet& chunks) {
+    std::string token;
+    append_token(term, token);
+    std::string match = "\"";
+    for (const char c : token) {
+      match += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    match += '"';
+    rows_.reset();
+    rows_.bind(1, match);
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool has_row, rows_.step());
+      if (!has_row) {
+        return {};
+      }
+      chunks.add(static_cast<std::uint64_t>(rows_.integer(0)));
+      ++new_chunks_;
+    }
+  }
+
+  /// The chunks that have one of the terms; all if they are too many to be looked up.
+  Result<ChunkSet> with_any(const Terms& terms) {
+    if (terms.size() > kMostLookups) {
+      return ChunkSet::all();
+    }
+    ChunkSet chunks;
+    for (const TermId term : terms) {
+      RETURN_IF_ERROR(look_up(term, chunks));
+    }
+    return chunks;
+  }
+
+  /// True if each session surely has the word, so that no other term matters.
+  bool is_everywhere() {
+    if (needs_all_ || !is_exact_ || new_chunks_ < table_.rows()->size()) {
+      return false;
+    }
+    new_chunks_ = 0;
+    const auto has = [&](const Chunk& chunk) { return found_.surely_in(chunk); };
+    return std::all_of(table_.rows()->begin(), table_.rows()->end(), [&](const auto& row) {
+      return std::any_of(row.second->chunks.begin(), row.second->chunks.end(), has);
+    });
+  }
+
+  Result<void> find_part(const TermSegment& segment) {
+    Terms terms = terms_with(segment, runs_.front()).all;
+    const std::size_t count = terms.size();
+    terms.resize(std::min(count, kMostLookups));
+    for (const TermId term : terms) {
+      RETURN_IF_ERROR(look_up(term, found_.has));
+      if (is_everywhere()) {
+        return {};
+      }
+    }
+    if (count > terms.size()) {
+      found_.may = ChunkSet::all();
+    }
+    return {};
+  }
+
+  /// The terms between the first and the last; nothing if the segment lacks one.
+  [[nodiscard]] std::optional<Terms> middle_in(const TermSegment& segment) const {
+    Terms middle;
+    for (std::size_t i = 1; i + 1 < runs_.size(); ++i) {
+      const TermId term = terms_with(segment, runs_[i]).equal;
+      if (term == kBreak) {
+        return std::nullopt;
+      }
+      middle.push_back(term);
+    }
+    return middle;
+  }
+
+  Result<void> find_phrase(const TermSegment& segment) {
+    const bool has_long =
+        std::any_of(runs_.begin() + 1, runs_.end() - 1, [](std::string_view run) { return run.size() > kLongestTerm; });
+    if (has_long) {
+      found_.may = ChunkSet::all();
+      return {};
+    }
+    const auto middle = middle_in(segment);
+    const TermsWith first = terms_with(segment, runs_.front());
+    const TermsWith last = terms_with(segment, runs_.back());
+    if (!middle || first.end.empty() || last.begin.empty()) {
+      return {};
+    }
+    PhraseChunks chunks;
+    ASSIGN_OR_RETURN(const EndChunks beginning, chunks_of_end(first.end, first.equal));
+    ASSIGN_OR_RETURN(const EndChunks ending, chunks_of_end(last.begin, last.equal));
+    chunks.exact = beginning.exact;
+    chunks.exact.keep_only(ending.exact);
+    chunks.other = beginning.any;
+    chunks.other.keep_only(ending.any);
+    ChunkSet has_other = beginning.other;
+    has_other.add(ending.other);
+    chunks.other.keep_only(has_other);
+    for (const TermId term : *middle) {
+      ChunkSet with;
+      RETURN_IF_ERROR(look_up(term, with));
+      chunks.exact.keep_only(with);
+      chunks.other.keep_only(with);
+    }
+    return scan(chunks, PhraseMatcher(segment, first, *middle, last));
+  }
+
+  /// The chunks with a term at one end of a phrase: with the one that equals the end, with another, and with either.
+  struct EndChunks {
+    ChunkSet exact;
+    ChunkSet other;
+    ChunkSet any;
+  };
+  Result<EndChunks> chunks_of_end(const Terms& terms, TermId equal) {
+    EndChunks chunks;
+    if (equal != kBreak) {
+      RETURN_IF_ERROR(look_up(equal, chunks.exact));
+    }
+    Terms others;
+    std::copy_if(terms.begin(), terms.end(), std::back_inserter(others), [&](TermId term) { return term != equal; });
+    ASSIGN_OR_RETURN(chunks.other, with_any(others));
+    chunks.any = chunks.exact;
+    chunks.any.add(chunks.other);
+    return chunks;
+  }
+
+  /// The chunks that may have a phrase as whole terms, and those that may have it as parts of its first or last term.
+  struct PhraseChunks {
+    ChunkSet exact;
+    ChunkSet other;
+  };
+
+  /// Looks for the phrase in these chunks, in each session up to the first that has it.
+  Result<void> scan(const PhraseChunks& chunks, const PhraseMatcher& phrase) {
+    for (const auto& [key, session] : *table_.rows()) {
+      bool is_found = false;
+      for (const Chunk& chunk : session->chunks) {
+        const bool may_exactly = chunk.id != Chunk::kUnread && chunks.exact.has(chunk.id);
+        const bool may_otherwise = chunk.id != Chunk::kUnread && chunks.other.has(chunk.id);
+        if (!may_exactly && !may_otherwise) {
+          continue;
+        }
+        if (is_found && is_exact_) {
+          found_.later.add(static_cast<std::uint64_t>(chunk.id));
+          continue;
+        }
+        ASSIGN_OR_RETURN(const auto codes, codes_of(chunk));
+        if (!codes) {
+          found_.may.add(static_cast<std::uint64_t>(chunk.id));  // another process has removed the session
+        } else if ((may_exactly && phrase.is_exactly_in(*codes)) || (may_otherwise && phrase.is_in(*codes))) {
+          found_.has.add(static_cast<std::uint64_t>(chunk.id));
+          is_found = true;
+        }
+      }
+    }
+    return {};
+  }
+
+  Result<std::optional<std::string_view>> codes_of(const Chunk& chunk) {
+    codes_.reset();
+    codes_.bind(1, chunk.id);
+    ASSIGN_OR_RETURN(const bool has_row, codes_.step());
+    return has_row ? std::optional(codes_.blob(0)) : std::nullopt;
+  }
+
+  sqlite::Statement rows_;
+  sqlite::Statement codes_;
+  const IndexTable& table_;
+  bool needs_all_;
+  std::vector<std::string_view> runs_;
+  bool is_exact_ = true;
+  std::size_t new_chunks_ = 0;  // since is_everywhere() looked
+  WordChunks found_;
+};
+
+}  // namespace
+
+Result<WordChunks> find_word(const sqlite::Connection& connection, const IndexTable& table, std::string_view word,
+                             bool needs_all) {
+  ASSIGN_OR_RETURN(auto finder, WordFinder::make(connection, table, needs_all));
+  return finder.find(word);
+}
+
+}  // namespace arborfs::search

@@ -1,0 +1,17 @@
+// Finds the chunks of the search index that have a word or phrase. A word is a part of terms; a phrase is terms that
+// follow each other, of which it may begin within the first and end within the last. Used by one thread.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/search/index_lookup.h"
+
+namespace arborfs::search {
+
+/// `word` is folded. Unless `needs_all`, chunks of sessions that surely have the word elsewhere may be left out.
+/// Errors: corrupt, busy, io.
+Result<WordChunks> find_word(const sqlite::Connection& connection, const IndexTable& table, std::string_view word,
+                             bool needs_all);
+
+}  // namespace arborfs::search
