@@ -48,14 +48,15 @@ PhraseMatcher::PhraseMatcher(const TermSegment& segment, const TermsWith& first,
   }
 }
 
-bool PhraseMatcher::is_exactly_in(std::string_view codes) const {
-  return !exact_.empty() && find_codes(codes, exact_, 0) != std::string_view::npos;
+bool PhraseMatcher::is_in(std::string_view codes, bool only_exactly) const {
+  if (!middle_.empty()) {
+    return has_around_middle(codes);
+  }
+  const bool is_exactly_in = !exact_.empty() && find_codes(codes, exact_, 0) != std::string_view::npos;
+  return is_exactly_in || (!only_exactly && has_pair(codes));
 }
 
-bool PhraseMatcher::is_in(std::string_view codes) const {
-  if (middle_.empty()) {
-    return has_pair(codes);
-  }
+bool PhraseMatcher::has_around_middle(std::string_view codes) const {
   for (std::size_t at = find_codes(codes, middle_, 0); at != std::string_view::npos;
        at = find_codes(codes, middle_, at + 1)) {
     if (has_neighbours(codes, at, at + middle_.size())) {
@@ -67,7 +68,8 @@ bool PhraseMatcher::is_in(std::string_view codes) const {
 
 /// True if the terms before and after a part of the codes are the first and the last of the phrase.
 bool PhraseMatcher::has_neighbours(std::string_view codes, std::size_t begin, std::size_t end) const {
-  if (begin == 0) {
+  const auto last = take_code(codes, end);
+  if (begin == 0 || !last || !last_.has(*last)) {
     return false;
   }
   std::size_t before = begin - 1;
@@ -75,8 +77,7 @@ bool PhraseMatcher::has_neighbours(std::string_view codes, std::size_t begin, st
     --before;
   }
   const auto first = take_code(codes, before);
-  const auto last = take_code(codes, end);
-  return first && last && first_.has(*first) && last_.has(*last);
+  return first && first_.has(*first);
 }
 
 bool PhraseMatcher::has_pair(std::string_view codes) const {

@@ -15,10 +15,8 @@ class PhraseMatcher {
   /// (`last`).
   PhraseMatcher(const TermSegment& segment, const TermsWith& first, const std::vector<TermId>& middle,
                 const TermsWith& last);
-  /// True if the codes have the phrase as whole terms.
-  [[nodiscard]] bool is_exactly_in(std::string_view codes) const;
-  /// True if they have the phrase.
-  [[nodiscard]] bool is_in(std::string_view codes) const;
+  /// `only_exactly`: the codes are known to have no term that only begins or ends like the phrase.
+  [[nodiscard]] bool is_in(std::string_view codes, bool only_exactly) const;
 
  private:
   class TermSet {
@@ -31,6 +29,7 @@ class PhraseMatcher {
     std::vector<bool> has_;
   };
   [[nodiscard]] bool has_neighbours(std::string_view codes, std::size_t begin, std::size_t end) const;
+  [[nodiscard]] bool has_around_middle(std::string_view codes) const;
   [[nodiscard]] bool has_pair(std::string_view codes) const;
   TermSet first_;
   TermSet last_;

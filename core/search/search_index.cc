@@ -13,6 +13,7 @@ std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query) {
   auto found = read(query);
   if (!found) {
     database_.reset();
+    second_.reset();
     return nullptr;
   }
   return *found;
@@ -22,24 +23,29 @@ std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query) {
 Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query) {
   if (database_ && !database_->is_in_place()) {
     database_.reset();
+    second_.reset();
   }
   if (!database_) {
     table_ = IndexTable();
     ASSIGN_OR_RETURN(auto opened, IndexDatabase::open(folder_));
     database_.emplace(std::move(opened));
+    if (auto second = IndexDatabase::open(folder_); second && second->is_in_place() && database_->is_in_place()) {
+      second_.emplace(std::move(*second));
+    }
   }
   RETURN_IF_ERROR(database_->connection().run("BEGIN"));
   RETURN_IF_ERROR(table_.update(database_->connection()));
+  const IndexConnections connections{&database_->connection(), second_ ? &second_->connection() : nullptr};
   QueryChunks chunks;
   chunks.filters_entries = query.filters_entries();
   for (const auto& [words, sets] : {std::pair(&query.wanted, &chunks.wanted), {&query.unwanted, &chunks.unwanted}}) {
     for (const std::string& word : *words) {
-      ASSIGN_OR_RETURN(auto found, find_word(database_->connection(), table_, word, query.filters_entries()));
+      ASSIGN_OR_RETURN(auto found, find_word(connections, table_, word, query.filters_entries()));
       sets->push_back(std::move(found));
     }
   }
   if (!query.tool.empty()) {
-    ASSIGN_OR_RETURN(chunks.tool, find_word(database_->connection(), table_, query.tool, true));
+    ASSIGN_OR_RETURN(chunks.tool, find_word(connections, table_, query.tool, true));
   }
   RETURN_IF_ERROR(database_->connection().run("COMMIT"));
   return std::shared_ptr<const IndexLookup>(std::make_shared<IndexLookup>(table_.rows(), std::move(chunks)));

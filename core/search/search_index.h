@@ -25,6 +25,7 @@ class SearchIndex {
   const std::string folder_;
   std::mutex mutex_;
   std::optional<IndexDatabase> database_;  // guarded by mutex_
+  std::optional<IndexDatabase> second_;    // the same, for a second thread; guarded by mutex_
   IndexTable table_;                       // of database_; guarded by mutex_
 };
 

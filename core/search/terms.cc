@@ -49,18 +49,6 @@ void append_code(TermId term, std::string& out) {
   out.append(bytes + at, sizeof bytes - at);
 }
 
-std::optional<TermId> take_code(std::string_view codes, std::size_t& at) {
-  TermId term = 0;
-  for (const std::size_t end = std::min(codes.size(), at + 4); at < end;) {
-    const auto byte = static_cast<std::uint8_t>(codes[at++]);
-    if (byte >= 0x80) {
-      return term << 7U | (byte & 0x7FU);
-    }
-    term = (term << 7U | byte) + 1;
-  }
-  return std::nullopt;
-}
-
 std::string_view TermSegment::at(TermId id) const {
   const std::size_t place = id - first;
   const std::uint32_t begin = place == 0 ? 0 : ends[place - 1];

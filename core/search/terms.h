@@ -50,7 +50,17 @@ void append_token(TermId term, std::string& out);
 /// Appends the code of a term: 1 to 4 bytes, of which only the last is above 127, fewer for a smaller number.
 void append_code(TermId term, std::string& out);
 /// The term whose code begins at `at`, which becomes the end of the code; nothing for damaged bytes.
-std::optional<TermId> take_code(std::string_view codes, std::size_t& at);
+inline std::optional<TermId> take_code(std::string_view codes, std::size_t& at) {
+  TermId term = 0;
+  for (const std::size_t end = std::min(codes.size(), at + 4); at < end;) {
+    const auto byte = static_cast<std::uint8_t>(codes[at++]);
+    if (byte >= 0x80) {
+      return term << 7U | (byte & 0x7FU);
+    }
+    term = (term << 7U | byte) + 1;
+  }
+  return std::nullopt;
+}
 
 /// Terms with consecutive ids. The chunks of a segment have no other terms.
 struct TermSegment {

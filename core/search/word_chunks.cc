@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/search/phrase_matcher.h"
 #include "core/search/terms.h"
 
 namespace arborfs::search {
@@ -24,10 +23,9 @@ using Terms = std::vector<TermId>;
 
 class WordFinder {
  public:
-  static Result<WordFinder> make(const sqlite::Connection& connection, const IndexTable& table, bool needs_all) {
-    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT rowid FROM words WHERE words MATCH ?1"));
-    ASSIGN_OR_RETURN(auto codes, connection.prepare("SELECT codes FROM chunks WHERE id=?1"));
-    return WordFinder(std::move(rows), std::move(codes), table, needs_all);
+  static Result<WordFinder> make(const IndexConnections& connections, const IndexTable& table, bool needs_all) {
+    ASSIGN_OR_RETURN(auto rows, connections.first->prepare("SELECT rowid FROM words WHERE words MATCH ?1"));
+    return WordFinder(std::move(rows), connections, table, needs_all);
   }
 
   Result<WordChunks> find(std::string_view word) {
@@ -47,8 +45,8 @@ class WordFinder {
   }
 
  private:
-  WordFinder(sqlite::Statement rows, sqlite::Statement codes, const IndexTable& table, bool needs_all)
-      : rows_(std::move(rows)), codes_(std::move(codes)), table_(table), needs_all_(needs_all) {}
+  WordFinder(sqlite::Statement rows, const IndexConnections& connections, const IndexTable& table, bool needs_all)
+      : rows_(std::move(rows)), connections_(connections), table_(table), needs_all_(needs_all) {}
 
   /// Blanks at the ends are left out: they may stand between words, where they are no terms.
   void split(std::string_view word) {
@@ -174,7 +172,8 @@ class WordFinder {
       chunks.exact.keep_only(with);
       chunks.other.keep_only(with);
     }
-    return scan(chunks, PhraseMatcher(segment, first, *middle, last));
+    return scan_for_phrase(connections_, table_, chunks, PhraseMatcher(segment, first, *middle, last), is_exact_,
+                           found_);
   }
 
   /// The chunks with a term at one end of a phrase: with the one that equals the end, with another, and with either.
@@ -196,47 +195,8 @@ class WordFinder {
     return chunks;
   }
 
-  /// The chunks that may have a phrase as whole terms, and those that may have it as parts of its first or last term.
-  struct PhraseChunks {
-    ChunkSet exact;
-    ChunkSet other;
-  };
-
-  /// Looks for the phrase in these chunks, in each session up to the first that has it.
-  Result<void> scan(const PhraseChunks& chunks, const PhraseMatcher& phrase) {
-    for (const auto& [key, session] : *table_.rows()) {
-      bool is_found = false;
-      for (const Chunk& chunk : session->chunks) {
-        const bool may_exactly = chunk.id != Chunk::kUnread && chunks.exact.has(chunk.id);
-        const bool may_otherwise = chunk.id != Chunk::kUnread && chunks.other.has(chunk.id);
-        if (!may_exactly && !may_otherwise) {
-          continue;
-        }
-        if (is_found && is_exact_) {
-          found_.later.add(static_cast<std::uint64_t>(chunk.id));
-          continue;
-        }
-        ASSIGN_OR_RETURN(const auto codes, codes_of(chunk));
-        if (!codes) {
-          found_.may.add(static_cast<std::uint64_t>(chunk.id));  // another process has removed the session
-        } else if ((may_exactly && phrase.is_exactly_in(*codes)) || (may_otherwise && phrase.is_in(*codes))) {
-          found_.has.add(static_cast<std::uint64_t>(chunk.id));
-          is_found = true;
-        }
-      }
-    }
-    return {};
-  }
-
-  Result<std::optional<std::string_view>> codes_of(const Chunk& chunk) {
-    codes_.reset();
-    codes_.bind(1, chunk.id);
-    ASSIGN_OR_RETURN(const bool has_row, codes_.step());
-    return has_row ? std::optional(codes_.blob(0)) : std::nullopt;
-  }
-
   sqlite::Statement rows_;
-  sqlite::Statement codes_;
+  IndexConnections connections_;
   const IndexTable& table_;
   bool needs_all_;
   std::vector<std::string_view> runs_;
@@ -247,9 +207,9 @@ class WordFinder {
 
 }  // namespace
 
-Result<WordChunks> find_word(const sqlite::Connection& connection, const IndexTable& table, std::string_view word,
+Result<WordChunks> find_word(const IndexConnections& connections, const IndexTable& table, std::string_view word,
                              bool needs_all) {
-  ASSIGN_OR_RETURN(auto finder, WordFinder::make(connection, table, needs_all));
+  ASSIGN_OR_RETURN(auto finder, WordFinder::make(connections, table, needs_all));
   return finder.find(word);
 }
 

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/search/index_lookup.h"
+#include "core/search/phrase_scan.h"
 
 namespace arborfs::search {
 
 /// `word` is folded. Unless `needs_all`, chunks of sessions that surely have the word elsewhere may be left out.
 /// Errors: corrupt, busy, io.
-Result<WordChunks> find_word(const sqlite::Connection& connection, const IndexTable& table, std::string_view word,
+Result<WordChunks> find_word(const IndexConnections& connections, const IndexTable& table, std::string_view word,
                              bool needs_all);
 
 }  // namespace arborfs::search

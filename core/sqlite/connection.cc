@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "core/base/result_macros.h"
+#include "core/sqlite/set_up.h"
 #include "core/sqlite/sqlite_error.h"
 
 namespace arborfs::sqlite {
@@ -104,6 +105,7 @@ std::string_view Statement::column_name(int column) const {
 }
 
 Result<Connection> Connection::open(const std::string& uri, int flags, const char* vfs) {
+  set_up();
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
   Connection connection(handle);

@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
+#include "core/sqlite/set_up.h"
+
 namespace arborfs::sqlite {
 namespace {
 
@@ -44,6 +46,7 @@ sqlite3_vfs make_looking_vfs() {
 
 const char* looking_vfs() {
   static sqlite3_vfs vfs = [] {
+    set_up();
     sqlite3_initialize();
     return make_looking_vfs();
   }();

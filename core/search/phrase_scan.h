@@ -1,0 +1,25 @@
+// Looks for a phrase in the codes of chunks of the search index, on two threads.
+#pragma once
+
+#include "core/search/index_lookup.h"
+#include "core/search/phrase_matcher.h"
+
+namespace arborfs::search {
+
+/// Connections to the index; the second one may be null.
+struct IndexConnections {
+  const sqlite::Connection* first = nullptr;
+  const sqlite::Connection* second = nullptr;
+};
+
+/// The chunks that may have a phrase as whole terms, and those that may have it as parts of its first or last term.
+struct PhraseChunks {
+  ChunkSet exact;
+  ChunkSet other;
+};
+
+/// Adds the chunks that have the phrase; if `stops`, only the first of each session. Errors: corrupt, busy, io.
+Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTable& table, const PhraseChunks& chunks,
+                             const PhraseMatcher& phrase, bool stops, WordChunks& found);
+
+}  // namespace arborfs::search
