@@ -6,10 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <list>
+#include <system_error>
 #include <thread>
 
+#include "core/base/helper_thread.h"
 #include "core/base/result_macros.h"
 
 namespace arborfs {
@@ -90,8 +94,35 @@ int link_and_unlink(const Dir& from, const std::string& name, const Dir& to, con
 
 }  // namespace
 
+namespace {
+
+class RealDisk final : public Disk {
+ public:
+  Result<void> sync_all(const SyncSet& set) override {
+    std::vector<Result<void>> done(set.files.size() + set.folders.size());
+    const auto sync_one = [&](std::size_t i) {
+      const std::size_t folder = i - set.files.size();
+      done[i] = i < set.files.size() ? sync(set.files[i]) : sync_folder(*set.folders[folder]);
+    };
+    {
+      std::list<HelperThread> helpers;
+      for (std::size_t i = 0; i < done.size(); ++i) {
+        try {
+          i + 1 < done.size() ? static_cast<void>(helpers.emplace_back([&sync_one, i] { sync_one(i); })) : sync_one(i);
+        } catch (const std::system_error&) {  // no thread available
+          sync_one(i);
+        }
+      }
+    }
+    const auto failed = std::find_if(done.begin(), done.end(), [](const auto& one) { return !one; });
+    return failed == done.end() ? Result<void>() : *failed;
+  }
+};
+
+}  // namespace
+
 Disk& Disk::real() {
-  static Disk disk;
+  static RealDisk disk;
   return disk;
 }
 
@@ -151,6 +182,16 @@ Result<void> Disk::sync(int fd) {
 
 Result<void> Disk::sync_folder(const Dir& folder) {
   return done_or(::fsync(folder.fd()), "cannot sync the folder to disk");
+}
+
+Result<void> Disk::sync_all(const SyncSet& set) {
+  for (const int file : set.files) {
+    RETURN_IF_ERROR(sync(file));
+  }
+  for (const Dir* const folder : set.folders) {
+    RETURN_IF_ERROR(sync_folder(*folder));
+  }
+  return {};
 }
 
 Result<void> Disk::rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,

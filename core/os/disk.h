@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/unique_fd.h"
@@ -44,6 +45,14 @@ class Disk {
   /// fdatasync(2). After a failure, do not trust the result of a later call (FAILURES.md P3).
   virtual Result<void> sync(int fd);
   virtual Result<void> sync_folder(const Dir& folder);
+  /// Files and folders that are synced as one step, in any order.
+  struct SyncSet {
+    std::vector<int> files;  // descriptors
+    std::vector<const Dir*> folders;
+  };
+  /// sync() and sync_folder() of all of them. The real disk waits for all at once: they share the commits of the file
+  /// system and the flushes of the device's cache.
+  virtual Result<void> sync_all(const SyncSet& set);
   /// Within one file system. With Existing::keep, fails with already_exists if the new name is taken. Where the file
   /// system does not support RENAME_NOREPLACE (FUSE, NFS), a file is linked to its new name and the old name is then
   /// removed, so a crash may leave both names. Folders there, and files where hard links are unsupported too, are

@@ -70,7 +70,7 @@ Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const 
 
 Result<TrashFolder> Trash::make_folder(const Trashed& trashed) {
   ASSIGN_OR_RETURN(auto root, make_private_folder(disk_, folder_));
-  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + "/" + trashed.name));
+  ASSIGN_OR_RETURN(auto folder, make_private_folder(disk_, folder_ + "/" + trashed.name, false));
   const bool is_in_use = ::flock(folder.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   if (is_in_use || folder.stat(std::string(kFiles))) {
     return Error{Errc::busy, "another process is removing the session"};
@@ -82,11 +82,12 @@ Result<TrashFolder> Trash::make_folder(const Trashed& trashed) {
   return made;
 }
 
-Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed) {
+Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed, Disk::SyncSet rest) {
   ASSIGN_OR_RETURN(const auto note, disk_.create(folder.folder, std::string(kNote), kPrivateFile));
   RETURN_IF_ERROR(write_all(disk_, note.get(), note_text(trashed)));
-  RETURN_IF_ERROR(disk_.sync(note.get()));
-  return disk_.sync_folder(folder.folder);
+  rest.files.push_back(note.get());
+  rest.folders.insert(rest.folders.end(), {&folder.folder, &folder.root});
+  return disk_.sync_all(rest);
 }
 
 Result<TrashFolder> Trash::open(const Trashed& trashed) const {

@@ -44,8 +44,9 @@ class Trash {
   /// once, because two processes that remove one session in the same millisecond would otherwise share it. While the
   /// result lives, no process can restore the session. Errors: busy if another process has created it; io, no_space.
   Result<TrashFolder> make_folder(const Trashed& trashed);
-  /// Writes the note to the disk. Errors: io, no_space.
-  Result<void> write_note(const TrashFolder& folder, const Trashed& trashed);
+  /// Writes the note to the disk, with the names of the folder and of what is in it, and with `rest`. Errors: io,
+  /// no_space.
+  Result<void> write_note(const TrashFolder& folder, const Trashed& trashed, Disk::SyncSet rest = {});
   /// Errors: not_found, io; corrupt if the note names no valid place.
   [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;
   /// Removes the trash folder of a session that is back in its store. If it cannot be removed completely, the list

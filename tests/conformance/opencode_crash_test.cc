@@ -63,10 +63,11 @@ class CutsPowerInOpenCode : public ::testing::TestWithParam<OpenCodeAct> {
     }
   }
 
-  static std::vector<std::string> operations_of(const std::string& sample, const char* journal) {
+  [[nodiscard]] std::vector<std::string> operations_of(const std::string& sample, const char* journal) const {
     CrashDisk disk;
     CrashVfs vfs(disk);
     OpenCodeStage stage(sample, disk);
+    disk.set_apart(is_apart_ ? stage.trash() : "");
     set_journal(stage, journal);
     EXPECT_TRUE(GetParam().prepare(stage));
     disk.begin(stage.root(), UINT_MAX);
@@ -81,6 +82,7 @@ class CutsPowerInOpenCode : public ::testing::TestWithParam<OpenCodeAct> {
     CrashDisk disk;
     CrashVfs vfs(disk);
     OpenCodeStage stage(sample, disk);
+    disk.set_apart(is_apart_ ? stage.trash() : "");
     set_journal(stage, journal);
     const auto whole = stage.pieces();
     EXPECT_TRUE(act.prepare(stage));
@@ -115,11 +117,18 @@ class CutsPowerInOpenCode : public ::testing::TestWithParam<OpenCodeAct> {
     }
     EXPECT_FALSE(cut(sample, journal, UINT_MAX));
   }
+
+  bool is_apart_ = false;  // the trash is on another file system
 };
 
 INSTANTIATE_TEST_SUITE_P(Acts, CutsPowerInOpenCode, ::testing::ValuesIn(kOpenCodeActs), name_of_act);
 
 TEST_P(CutsPowerInOpenCode, FilesSurviveAPowerCutAfterEachOperation) {
+  cut_after_each("files", "");
+}
+
+TEST_P(CutsPowerInOpenCode, FilesSurviveAPowerCutWithATrashOnAnotherFileSystem) {
+  is_apart_ = true;
   cut_after_each("files", "");
 }
 

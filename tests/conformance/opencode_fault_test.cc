@@ -2,6 +2,8 @@
 // for its database. No existing data is lost, nothing is torn, and no error persists.
 #include <gtest/gtest.h>
 
+#include <iterator>
+
 #include "tests/support/failing_vfs.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/opencode_acts.h"
@@ -84,9 +86,12 @@ TEST_P(FaultsInOpenCode, EachFailingCallOfTheDiskLosesNothingOfFiles) {
                              {Fault::no_space, FaultyDisk::kForGood},
                              {Fault::io, FaultyDisk::kForGood},
                              {Fault::short_write, 2}};
-  for (const Plan& plan : kPlans) {
+  for (int i = 0; i < 2 * static_cast<int>(std::size(kPlans)); ++i) {
+    const Plan& plan = kPlans[i / 2];
+    const bool is_apart = i % 2 == 1;  // the trash is on another file system
     FaultyDisk disk;
     OpenCodeStage stage("files", disk);
+    disk.set_apart(is_apart ? stage.trash() : "");
     unsigned at = 1;
     for (bool met = true; met && at < kEnoughCalls && !HasFatalFailure(); ++at) {
       SCOPED_TRACE("operation " + std::to_string(at) + (plan.count == 1 ? " once" : " and more after it"));

@@ -17,6 +17,7 @@
 #include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
+#include "tests/support/faulty_disk.h"
 #include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"
 
@@ -258,18 +259,11 @@ TEST_F(WritesToOpenCodeFiles, ARestoreLosesNothingToAnotherFile) {
   EXPECT_EQ(all_files(), before);
 }
 
-/// A disk on which OpenCode does something before the first file is removed, or before a file gets its name.
+/// A disk on which OpenCode does something before a file gets its name.
 class BusyDisk : public Disk {
  public:
-  std::function<void()> before_removal;
   std::function<void(const std::string& name)> before_naming;
   bool fails_next = false;
-  Result<void> remove(const Dir& folder, const std::string& name) override {
-    if (const auto act = std::exchange(before_removal, nullptr)) {
-      act();
-    }
-    return Disk::remove(folder, name);
-  }
   Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                       Existing existing) override {
     if (before_naming) {
@@ -336,9 +330,11 @@ TEST_F(WritesToOpenCodeFiles, AFileThatChangesWhileItsSessionIsRemovedIsNotLost)
   open_files(kPlain, Durability::none, disk);
   const fs::path own = session_file(session);
   std::string changed;
-  disk.before_removal = [&] {
-    changed = file_text(own) + "\n";
-    std::ofstream(own) << changed;
+  disk.before_naming = [&](const std::string& name) {
+    if (name == own.filename() && changed.empty()) {
+      changed = file_text(own) + "\n";
+      std::ofstream(own) << changed;
+    }
   };
   const auto done = writer->remove(session);
   ASSERT_TRUE(done) << done.error().message;
@@ -394,8 +390,7 @@ TEST_F(WritesToOpenCodeFiles, ARemovalThatCannotReadEverythingRemovesNothing) {
   const auto before = all_files();
   for (const char* name :
        {"session/q", "session/q/ses_child.json", "session/p/ses_plain.json", "message", "message/ses_parent",
-        "message/ses_child", "message/ses_child/msg_child1.json", "part", "part/msg_child1",
-        "part/msg_parent1/prt_1.json", "todo", "session_diff", "session_diff/ses_child.json"}) {
+        "message/ses_child", "part", "part/msg_child1", "todo", "session_diff"}) {
     Result<void> done;
     {
       const Unreadable unreadable(temp_.root(), storage() / name);
@@ -406,8 +401,62 @@ TEST_F(WritesToOpenCodeFiles, ARemovalThatCannotReadEverythingRemovesNothing) {
     ASSERT_EQ(all_files(), before) << name;
     EXPECT_TRUE(Trash(trash()).list().empty()) << name;
   }
+  const fs::path part = storage() / "part/msg_parent1/prt_1.json";
+  fs::permissions(part, fs::perms::none);
   const auto done = writer->remove(session);
-  EXPECT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(done) << "its files are moved, not read: " << done.error().message;
+  ASSERT_TRUE(restore_all());
+  EXPECT_EQ(fs::status(part).permissions(), fs::perms::none);
+}
+
+/// The disk fails for good at each operation of a removal. A session is complete in the store, or nothing of it is in
+/// the store when the next writer has begun.
+TEST_F(WritesToOpenCodeFiles, TheNextWriterFinishesARemoval) {
+  testing::FaultyDisk disk;
+  open_files(kParent, Durability::none, disk);
+  fs::remove_all(storage());
+  conformance::make_small_files(folder);
+  const auto before = all_files();
+  int unfinished = 0;
+  for (unsigned at = 1; titled(kParent); ++at) {
+    disk.arm(testing::Fault::io, at, testing::FaultyDisk::kForGood);
+    const auto done = writer->remove(titled(kParent));
+    disk.disarm();
+    const bool was_left =
+        !fs::exists(storage() / "session/p/ses_parent.json") && fs::exists(storage() / "part/msg_parent1");
+    unfinished += was_left ? 1 : 0;
+    writer->take_back_parts();
+    for (const std::string name : {"parent", "child"}) {
+      const bool is_there = fs::exists(storage() / "session/p" / ("ses_" + name + ".json"));
+      EXPECT_EQ(fs::exists(storage() / "message" / ("ses_" + name)), is_there) << at;
+      EXPECT_EQ(fs::exists(storage() / "part" / ("msg_" + name + "1")), is_there) << at;
+    }
+    catalog->rescan();
+    if (done) {
+      break;
+    }
+    const auto restored = restore_all();
+    ASSERT_TRUE(restored) << at << ": " << restored.error().message;
+    ASSERT_EQ(all_files(), before) << at;
+  }
+  EXPECT_GT(unfinished, 0);
+}
+
+/// The trash is on another file system.
+TEST_F(WritesToOpenCodeFiles, ARemovalAcrossFileSystemsCopies) {
+  testing::SplitDisk disk;
+  disk.set_apart(trash());
+  open_files(kParent, Durability::synced, disk);
+  const auto before = all_files();
+  const auto done = writer->remove(session);
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_EQ(Trash(trash()).list().size(), 1U);
+  EXPECT_FALSE(titled(kParent) || titled(kChild));
+  for (const Trashed& one : Trash(trash(), disk).list()) {
+    const auto restored = restore_session(trash(), one, disk);
+    ASSERT_TRUE(restored) << restored.error().message;
+  }
+  EXPECT_EQ(all_files(), before);
 }
 
 Conversation short_conversation() {

@@ -1,290 +1,96 @@
 #include "core/formats/opencode/write/file_trash.h"
 
-#include <algorithm>
 #include <optional>
-#include <set>
-#include <span>
-#include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/json_files.h"
-#include "core/formats/opencode/json_texts.h"
-#include "core/formats/opencode/write/row_text.h"
-#include "core/formats/opencode/write/session_files.h"
+#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/write/copied_files.h"
+#include "core/formats/opencode/write/moved_files.h"
 
 namespace arborfs {
 
 namespace {
 
-using opencode::LastFolder;
+using opencode::CopiedFiles;
+using opencode::MovedFiles;
 using opencode::SessionName;
 using opencode::StorageFolder;
-using opencode::StoredFile;
 
-constexpr std::string_view kSavedFiles = "files.jsonl";
-constexpr std::string_view kFileTable = "file";
-constexpr mode_t kPrivateLines = 0600;
-constexpr mode_t kPermissions = 0777;
-/// How often the sessions are saved again because they changed before they could be removed.
-constexpr int kMostTakes = 5;
+/// How often the sessions are copied again because they changed before they could be removed.
+constexpr int kMostCopies = 5;
 
-struct SavedFile {
-  StoredFile file;
-  std::string text;
-  std::optional<mode_t> mode = std::nullopt;
-};
-
-Result<std::string> whole_text(const Dir& folder, const std::string& name) {
-  FileStat stat;
-  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name, &stat));
-  return file.read(0, stat.size);
+SessionName session_of(const Trashed& trashed) {
+  return {trashed.place.folder, std::string(trashed.place.stem())};
 }
 
-std::string line_of_file(const StoredFile& file, std::string text) {
-  std::string line;
-  opencode::append_row({std::string(kFileTable),
-                        {{"kind", file.kind},
-                         {"folder", file.folder},
-                         {"name", file.name},
-                         {"mtime", file.stat.mtime_ns},
-                         {"mode", std::int64_t{file.stat.mode & kPermissions}},
-                         {"text", std::move(text)}}},
-                       line);
-  return line;
+/// The path of the folder `storage` with this folder of sessions.
+std::string storage_of(const std::string& sessions) {
+  return sessions.substr(0, sessions.find_last_of('/'));
 }
 
-Result<SavedFile> file_of_line(std::string_view line) {
-  ASSIGN_OR_RETURN(auto row, opencode::parse_row(line));
-  SavedFile saved;
-  for (auto& [column, value] : row.cells) {
-    auto* text = std::get_if<std::string>(&value);
-    const auto* number = std::get_if<std::int64_t>(&value);
-    if (number != nullptr && column == "mtime") {
-      saved.file.stat.mtime_ns = *number;
-    } else if (number != nullptr && column == "mode") {
-      saved.mode = static_cast<mode_t>(*number);
-    } else if (text != nullptr) {
-      (column == "kind"     ? saved.file.kind
-       : column == "folder" ? saved.file.folder
-       : column == "name"   ? saved.file.name
-                            : saved.text) = std::move(*text);
-    }
-  }
-  const std::set<std::string> kinds{"project", "session", "message", "part", "todo", "session_diff", "session_share"};
-  if (!kinds.contains(saved.file.kind) || !is_plain_name(saved.file.name) ||
-      (!saved.file.folder.empty() && !is_plain_name(saved.file.folder))) {
-    return Error{Errc::corrupt, "a file of the session in the trash has no valid place"};
-  }
-  return saved;
+/// The session's files in the trash.
+Result<StorageFolder> files_in(const TrashFolder& folder) {
+  ASSIGN_OR_RETURN(auto files, folder.folder.open_in(std::string(Trash::kFiles)));
+  return StorageFolder::at(std::move(files));
 }
 
-Result<std::vector<SavedFile>> files_of_lines(std::string_view lines) {
-  std::vector<SavedFile> files;
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
-    ASSIGN_OR_RETURN(auto file, file_of_line(lines.substr(0, end)));
-    files.push_back(std::move(file));
-    lines.remove_prefix(end);
-  }
-  return files;
-}
-
-Error changed_meanwhile() {
-  return {Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
-}
-
-/// Removes files, those of the most recently started session first, and in each session the parts before the messages.
-class Removal {
- public:
-  Removal(Disk& disk, const StorageFolder& storage)
-      : disk_(disk), storage_(storage), folders_(storage), parents_(storage) {}
-
-  Result<void> run(const std::vector<StoredFile>& files) {
-    for (auto end = files.end(); end != files.begin();) {
-      auto begin = std::prev(end);  // the file of a session; the files of the previous session end with its own
-      while (begin != files.begin() && !std::prev(begin)->is_session()) {
-        --begin;
-      }
-      RETURN_IF_ERROR(remove_session({begin, end}));
-      end = begin;
-    }
-    return {};
-  }
-  Result<void> sync() {
-    for (const auto& [kind, folder] : touched_) {
-      const auto dir = storage_.folder(kind, folder);
-      if (dir || dir.error().code != Errc::not_found) {
-        RETURN_IF_ERROR(dir ? disk_.sync_folder(*dir) : Result<void>(dir.error()));
-      }
-    }
-    return {};
-  }
-
- private:
-  Result<void> remove_session(std::span<const StoredFile> files) {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const StoredFile& file = files[i];
-      if (file.is_shared()) {
-        continue;
-      }
-      ASSIGN_OR_RETURN(const Dir* const dir, folders_.of(file.kind, file.folder));
-      if (const auto now = dir->stat(file.name); !now || !(*now == file.stat)) {
-        return changed_meanwhile();
-      }
-      RETURN_IF_ERROR(disk_.remove(*dir, file.name));
-      const bool has_own_folder = file.kind == "part" || file.kind == "message";
-      touched_.insert({file.kind, has_own_folder ? "" : file.folder});
-      const bool is_last = i + 1 == files.size() || files[i + 1].folder != file.folder;
-      if (has_own_folder && is_last) {
-        folders_.forget();
-        ASSIGN_OR_RETURN(const Dir* const parent, parents_.of(file.kind));
-        static_cast<void>(disk_.remove_folder(*parent, file.folder));  // files that were added meanwhile stay
-      }
-    }
-    return {};
-  }
-
-  Disk& disk_;
-  const StorageFolder& storage_;
-  LastFolder folders_;
-  LastFolder parents_;
-  std::set<std::pair<std::string, std::string>> touched_;
-};
-
-/// Fails if a different file exists at the place of one of the files: it would stay, and the copy in the trash would be
-/// lost.
-Result<void> check_places(const StorageFolder& storage, const std::vector<SavedFile>& files) {
-  for (const SavedFile& saved : files) {
-    const auto dir = storage.folder(saved.file.kind, saved.file.folder);
-    const auto text = dir ? whole_text(*dir, saved.file.name) : Result<std::string>(dir.error());
-    if (!text && text.error().code != Errc::not_found) {
-      return text.error();
-    }
-    if (text && !saved.file.is_shared() && *text != saved.text) {
-      return Error{Errc::already_exists, saved.file.kind + "/" + saved.file.folder +
-                                             (saved.file.folder.empty() ? "" : "/") + saved.file.name +
-                                             " exists with different content; move it away and try again"};
-    }
-  }
-  return {};
-}
-
-/// Fails if the store has a session with one of the ids that is not one of the files.
-Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFile>& files) {
-  return storage.each_project([&](const std::string& project, const Dir& sessions) -> Result<void> {
-    for (const SavedFile& saved : files) {
-      const auto text =
-          saved.file.is_session() ? whole_text(sessions, saved.file.name) : Result<std::string>(Errc::not_found, "");
-      if (!text && text.error().code != Errc::not_found) {
-        return text.error();
-      }
-      if (text && (project != saved.file.folder || *text != saved.text)) {
-        return Error{Errc::already_exists, "OpenCode already has the session " + saved.file.name};
-      }
-    }
-    return {};
-  });
-}
-
-/// Restores files; existing files stay unchanged.
-class PutBack {
- public:
-  PutBack(Disk& disk, const StorageFolder& storage) : disk_(disk), storage_(storage) {}
-
-  Result<void> run(const std::vector<SavedFile>& files) {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const StoredFile& file = files[i].file;
-      ASSIGN_OR_RETURN(const auto dir, storage_.make_folder(disk_, file.kind, file.folder));
-      if (!dir.stat(file.name)) {
-        ASSIGN_OR_RETURN(auto draft,
-                         opencode::DraftFile::make(disk_, dir, file.name, files[i].text, true, files[i].mode));
-        RETURN_IF_ERROR(draft.set_mtime(file.stat.mtime_ns));
-        RETURN_IF_ERROR(draft.publish(Disk::Existing::keep));
-        made_.push_back(file);
-      }
-      const bool is_last =
-          i + 1 == files.size() || files[i + 1].file.kind != file.kind || files[i + 1].file.folder != file.folder;
-      RETURN_IF_ERROR(is_last ? disk_.sync_folder(dir) : Result<void>());
-    }
-    return {};
-  }
-  /// Removes the restored files, the last one first.
-  void undo() {
-    for (auto file = made_.rbegin(); file != made_.rend(); ++file) {
-      const auto dir = storage_.folder(file->kind, file->folder);
-      const auto parent = storage_.folder(file->kind);
-      if (dir && disk_.remove(*dir, file->name) && parent && !file->folder.empty() && !file->is_session()) {
-        static_cast<void>(disk_.remove_folder(*parent, file->folder));  // if it was the last one
-      }
-    }
-  }
-
- private:
-  Disk& disk_;
-  const StorageFolder& storage_;
-  std::vector<StoredFile> made_;
-};
-
-Error with_copy(const Error& error) {
-  return {error.code, error.message + "; a copy of the session is in the trash"};
+Error with_note(const Error& error, const std::string& note) {
+  return {error.code, error.message + "; " + note};
 }
 
 }  // namespace
 
-struct OpenCodeFileTrash::Saved {
-  std::vector<SessionName> sessions;
-  std::vector<StoredFile> files;
-};
-
-Result<OpenCodeFileTrash::Saved> OpenCodeFileTrash::save(const SessionName& session, const StorageFolder& storage,
-                                                         const TrashFolder& folder, How how) {
-  Saved saved;
-  ASSIGN_OR_RETURN(saved.sessions, storage.family_of(session));
-  RETURN_IF_ERROR(how.force ? Result<void>() : storage.check_quiet(saved.sessions));
-  ASSIGN_OR_RETURN(saved.files, opencode::files_of(storage, saved.sessions));
-  ASSIGN_OR_RETURN(const auto fd, disk().create(folder.files, std::string(kSavedFiles), kPrivateLines));
-  std::string lines;
-  LastFolder folders(storage);
-  for (const StoredFile& file : saved.files) {
-    ASSIGN_OR_RETURN(const Dir* const dir, folders.of(file.kind, file.folder));
-    ASSIGN_OR_RETURN(auto text, whole_text(*dir, file.name));
-    lines += line_of_file(file, std::move(text));
-  }
-  RETURN_IF_ERROR(write_all(disk(), fd.get(), lines));
-  RETURN_IF_ERROR(disk().sync(fd.get()));
-  RETURN_IF_ERROR(disk().sync_folder(folder.files));
-  return saved;
+/// Afterwards the trash has everything but the sessions' own files.
+Result<void> OpenCodeFileTrash::prepare(const Trashed& trashed, const TrashFolder& there, MovedFiles& moved,
+                                        const std::vector<SessionName>& sessions) {
+  ASSIGN_OR_RETURN(const auto projects, moved.keep_projects(sessions));
+  Disk::SyncSet all = projects.all();
+  all.folders.push_back(&there.files);
+  return write_note(there, trashed, std::move(all));
 }
 
-/// Errors: stale if the sessions have changed since they were saved.
-Result<void> OpenCodeFileTrash::check_unchanged(const Saved& saved, const StorageFolder& storage) {
-  ASSIGN_OR_RETURN(const auto sessions, storage.family_of(saved.sessions.front()));
-  ASSIGN_OR_RETURN(const auto files, opencode::files_of(storage, sessions));
-  if (sessions != saved.sessions || files != saved.files) {
-    return changed_meanwhile();
-  }
-  return {};
-}
-
-Result<void> OpenCodeFileTrash::try_take(const Trashed& trashed, const StorageFolder& storage, How how) {
-  const SessionName session{trashed.place.folder, std::string(trashed.place.stem())};
+Result<void> OpenCodeFileTrash::move(const Trashed& trashed, const StorageFolder& storage, How how) {
+  const SessionName session = session_of(trashed);
+  ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session));
+  RETURN_IF_ERROR(how.force ? Result<void>() : storage.check_quiet(sessions));
   ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
-  const auto saved = save(session, storage, there, how);
+  const auto files = files_in(there);
+  if (!files) {
+    drop(there);
+    return files.error();
+  }
+  MovedFiles moved(disk(), storage, *files);
+  auto done = prepare(trashed, there, moved, sessions);
+  if (done) {
+    done = moved.take(sessions, how.sync);
+    if (!done && !moved.put_back()) {
+      return with_note(done.error(), "the session is in the trash");
+    }
+  }
+  if (!done) {
+    drop(there);
+    if (done.error().code == Errc::unsupported && there.folder.stat("from.json")) {
+      return Error{Errc::io, done.error().message};  // a copy would be a second entry of the trash
+    }
+  }
+  return done;
+}
+
+Result<void> OpenCodeFileTrash::copy(const Trashed& trashed, const StorageFolder& storage, How how) {
+  ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
+  CopiedFiles copied(disk(), storage, there.files);
+  const auto saved = copied.save(session_of(trashed), how.force);
   auto done = saved ? write_note(there, trashed) : Result<void>(saved.error());
-  done = done ? check_unchanged(*saved, storage) : done;
+  done = done ? copied.check_unchanged(*saved) : done;
   if (!done) {
     drop(there);
     return done;
   }
-  Removal removal(disk(), storage);
-  done = removal.run(saved->files);
-  done = done && how.sync ? removal.sync() : done;
+  done = copied.remove(*saved, how.sync);
+  if (!done && !copied.put_back()) {
+    return with_note(done.error(), "a copy of the session is in the trash");
+  }
   if (!done) {
-    const auto lines = whole_text(there.files, std::string(kSavedFiles));
-    const auto files = lines ? files_of_lines(*lines) : Result<std::vector<SavedFile>>(lines.error());
-    if (!files || !PutBack(disk(), storage).run(*files)) {
-      return with_copy(done.error());
-    }
     drop(there);
   }
   return done;
@@ -292,9 +98,13 @@ Result<void> OpenCodeFileTrash::try_take(const Trashed& trashed, const StorageFo
 
 Result<void> OpenCodeFileTrash::take(const SessionStore& store, const LogPlace& place, const std::string& title,
                                      const StorageFolder& storage, How how) {
-  for (int takes = 1;; ++takes) {
-    auto taken = try_take(describe(store, place, title), storage, how);
-    if (taken || taken.error().code != Errc::stale || takes == kMostTakes) {
+  auto taken = move(describe(store, place, title), storage, how);
+  if (taken || taken.error().code != Errc::unsupported) {
+    return taken;
+  }
+  for (int copies = 1;; ++copies) {
+    taken = copy(describe(store, place, title), storage, how);
+    if (taken || taken.error().code != Errc::stale || copies == kMostCopies) {
       return taken;
     }
   }
@@ -303,22 +113,45 @@ Result<void> OpenCodeFileTrash::take(const SessionStore& store, const LogPlace& 
 Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
   ASSIGN_OR_RETURN(const auto there, open(trashed));
   RETURN_IF_ERROR(lock_for_restore(there));
-  ASSIGN_OR_RETURN(const auto lines, whole_text(there.files, std::string(kSavedFiles)));
-  ASSIGN_OR_RETURN(const auto files, files_of_lines(lines));
-  if (files.empty()) {
-    return Error{Errc::corrupt, "the files of the session in the trash cannot be read"};
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(trashed.sessions)));
+  if (CopiedFiles::is_in(there.files)) {
+    RETURN_IF_ERROR(CopiedFiles(disk(), storage, there.files).restore());
+    drop(there);
+    return {};
   }
-  const std::string sessions = trashed.sessions;
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(sessions.substr(0, sessions.find_last_of('/'))));
-  RETURN_IF_ERROR(check_free(storage, files));
-  RETURN_IF_ERROR(check_places(storage, files));
-  PutBack put_back(disk(), storage);
-  if (auto done = put_back.run(files); !done) {
-    put_back.undo();
+  ASSIGN_OR_RETURN(const auto files, files_in(there));
+  MovedFiles moved(disk(), storage, files);
+  ASSIGN_OR_RETURN(const auto sessions, moved.sessions());
+  RETURN_IF_ERROR(moved.check_places());
+  if (auto done = moved.put_back(); !done) {
+    static_cast<void>(moved.take(sessions, true));
     return done;
   }
   drop(there);
   return {};
+}
+
+void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& storage) {
+  const auto there = open(trashed);
+  if (!there || !lock_for_restore(*there)) {
+    return;
+  }
+  const auto files = files_in(*there);
+  if (!files) {
+    return;
+  }
+  MovedFiles moved(disk(), storage, *files);
+  if (const auto sessions = moved.sessions()) {
+    static_cast<void>(moved.take(*sessions, true));
+  }
+}
+
+void OpenCodeFileTrash::finish(const std::string& sessions, const StorageFolder& storage) {
+  for (const Trashed& one : list()) {
+    if (one.format == opencode_files_format().name && one.sessions == sessions) {
+      finish_one(one, storage);
+    }
+  }
 }
 
 }  // namespace arborfs

@@ -33,9 +33,10 @@ class LineFile {
     buffer_ += line;
     return buffer_.size() < kBuffered ? Result<void>() : flush();
   }
-  Result<void> finish() {
+  /// The caller syncs the file.
+  Result<UniqueFd> finish() && {
     RETURN_IF_ERROR(flush());
-    return disk_.sync(fd_.get());
+    return std::move(fd_);
   }
 
  private:
@@ -45,7 +46,7 @@ class LineFile {
     return {};
   }
   Disk& disk_;
-  const UniqueFd fd_;
+  UniqueFd fd_;
   std::string buffer_;
 };
 
@@ -64,6 +65,7 @@ Result<std::string> text_of(const Dir& folder, std::string_view name) {
 /// The saved rows, and the state of the database from which they were read.
 struct OpenCodeTrash::Saved {
   std::vector<std::string> sessions;
+  UniqueFd file;  // with the rows
   RowsSum sum;
   std::int64_t data_version = 0;
   bool may_be_removed = false;  // after a failure of the commit that a power cut may turn into a success
@@ -81,7 +83,7 @@ Result<OpenCodeTrash::Saved> OpenCodeTrash::save(const Connection& connection, c
     ASSIGN_OR_RETURN(auto fd, disk().create(folder.files, std::string(kRows), kPrivateFile));
     LineFile file(disk(), std::move(fd));
     ASSIGN_OR_RETURN(saved.sum, rows.read(saved.sessions, [&](std::string_view line) { return file.add(line); }));
-    RETURN_IF_ERROR(file.finish());
+    ASSIGN_OR_RETURN(saved.file, std::move(file).finish());
   }
   RETURN_IF_ERROR(connection.run("COMMIT"));
   return saved;
@@ -117,8 +119,7 @@ Result<Trashed> OpenCodeTrash::try_take(const SessionStore& store, const LogPlac
   ASSIGN_OR_RETURN(const auto there, make_folder(trashed));
   auto saved = save(connection, std::string(place.stem()), there, how);
   auto done = saved ? diffs.copy_to(there.files, saved->sessions) : Result<void>(saved.error());
-  done = done ? disk().sync_folder(there.files) : done;
-  done = done ? write_note(there, trashed) : done;
+  done = done ? write_note(there, trashed, {{saved->file.get()}, {&there.files}}) : done;
   if (!done) {
     drop(there);
     return done.error();

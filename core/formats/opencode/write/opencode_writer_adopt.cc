@@ -10,6 +10,7 @@
 #include "core/formats/opencode/opencode_store.h"
 #include "core/formats/opencode/write/adopt_database.h"
 #include "core/formats/opencode/write/adopt_files.h"
+#include "core/formats/opencode/write/file_trash.h"
 #include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/formats/opencode/write/storage_folder.h"
@@ -44,6 +45,7 @@ void OpenCodeWriter::take_back_parts() {
       }
       if (lock) {
         opencode::clear_killed_forks(store->disk(), *lock);
+        OpenCodeFileTrash(settings().trash, store->disk()).finish(store->paths().sessions, *lock);
       }
     }
   }
