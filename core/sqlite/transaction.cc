@@ -32,6 +32,8 @@ Result<Connection> Transaction::connect(const std::string& path, Sync sync, std:
   // next program takes the change back. Not OFF: a checkpoint that does not sync may damage the whole database in a
   // power cut, not only the last change.
   RETURN_IF_ERROR(connection.run(sync == Sync::full ? "PRAGMA synchronous=EXTRA" : "PRAGMA synchronous=NORMAL"));
+  // By default, Debian's SQLite also writes pages only to overwrite deleted rows: twice as many in a removal.
+  RETURN_IF_ERROR(connection.run("PRAGMA secure_delete=FAST"));
   RETURN_IF_ERROR(connection.run("SELECT count(*) FROM sqlite_master"));
   return connection;
 }

@@ -147,15 +147,18 @@ Result<CellValue> value_of(const json::Value& value) {
 
 }  // namespace
 
-void append_row(std::string_view table, const Statement& row, std::string& lines) {
-  lines += R"({"table":)";
-  json::stringify_string(table, lines);
-  lines += R"(,"columns":)";
-  for (int column = 0; column < row.columns(); ++column) {
-    lines += column == 0 ? '[' : ',';
-    json::stringify_string(row.column_name(column), lines);
+std::string line_begin(std::string_view table, const Statement& rows) {
+  std::string line = R"({"table":)";
+  json::stringify_string(table, line);
+  line += R"(,"columns":)";
+  for (int column = 0; column < rows.columns(); ++column) {
+    line += column == 0 ? '[' : ',';
+    json::stringify_string(rows.column_name(column), line);
   }
-  lines += R"(],"values":)";
+  return line + R"(],"values":)";
+}
+
+void append_values(const Statement& row, std::string& lines) {
   for (int column = 0; column < row.columns(); ++column) {
     lines += column == 0 ? '[' : ',';
     append_value(row, column, lines);

@@ -23,8 +23,10 @@ struct Row {
   std::vector<std::pair<std::string, CellValue>> cells;  // by column
 };
 
-/// Appends the current row of `row`, with a line feed.
-void append_row(std::string_view table, const sqlite::Statement& row, std::string& lines);
+/// The line of any row of a statement up to its values.
+std::string line_begin(std::string_view table, const sqlite::Statement& rows);
+/// Appends the values of the current row, with the end of the line.
+void append_values(const sqlite::Statement& row, std::string& lines);
 /// The row has at least one cell.
 void append_row(const Row& row, std::string& lines);
 /// Errors: corrupt.

@@ -88,21 +88,22 @@ Result<void> read_rows(const Connection& connection, const std::string& table, c
                        std::string_view session, const SessionRows::Take& take) {
   ASSIGN_OR_RETURN(auto row, connection.prepare("SELECT * FROM " + quoted(table) + " WHERE " + where));
   row.bind(1, session);
+  const std::string begin = line_begin(table, row);
   std::string line;
   for (;;) {
     ASSIGN_OR_RETURN(const bool has_row, row.step());
     if (!has_row) {
       return {};
     }
-    line.clear();
-    append_row(table, row, line);
+    line = begin;
+    append_values(row, line);
     RETURN_IF_ERROR(take(line));
   }
 }
 
-Result<void> remove_row(const Connection& connection, std::string_view table, std::string_view column,
-                        std::string_view session) {
-  ASSIGN_OR_RETURN(auto row, connection.prepare("DELETE FROM " + quoted(table) + " WHERE " + quoted(column) + " = ?1"));
+Result<void> remove_rows(const Connection& connection, const std::string& table, const std::string& where,
+                         std::string_view session) {
+  ASSIGN_OR_RETURN(auto row, connection.prepare("DELETE FROM " + quoted(table) + " WHERE " + where));
   row.bind(1, session);
   RETURN_IF_ERROR(row.step());
   return {};
@@ -240,10 +241,9 @@ Result<RowsSum> SessionRows::read(const std::vector<std::string>& sessions, cons
 Result<void> SessionRows::remove(const std::vector<std::string>& sessions, std::int64_t rows) const {
   const std::int64_t before = connection_->rows_changed();
   for (auto session = sessions.rbegin(); session != sessions.rend(); ++session) {
-    if (std::any_of(tables_.begin(), tables_.end(), [](const Table& table) { return table.name == kEventSequence; })) {
-      RETURN_IF_ERROR(remove_row(*connection_, kEventSequence, "aggregate_id", *session));
+    for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {  // cheaper than by foreign keys, row by row
+      RETURN_IF_ERROR(remove_rows(*connection_, table->name, table->where, *session));
     }
-    RETURN_IF_ERROR(remove_row(*connection_, kSession, "id", *session));
   }
   if (connection_->rows_changed() - before != rows) {
     return Error{Errc::unsupported, "the database would also remove rows that arborfs does not know"};
