@@ -11,18 +11,30 @@ NodeId ControlInodes::free_inode(NodeId control) {
   const std::lock_guard lock(mutex_);
   const auto found = files_.find(first_inode(control));
   if (found == files_.end()) {
-    return first_inode(control);
+    if (unopened_.control != first_inode(control)) {
+      unopened_ = {first_inode(control), 0};
+    }
+    const NodeId inode = numbered(control, unopened_.next);
+    unopened_.next = (unopened_.next + 1) % kCount;
+    return inode;
   }
   File& file = found->second;
   for (std::uint32_t tried = 0; tried < kCount && file.inside.contains(file.next); ++tried) {
     file.next = (file.next + 1) % kCount;
   }
-  return numbered(control, file.next);
+  const NodeId inode = numbered(control, file.next);
+  file.next = (file.next + 1) % kCount;
+  return inode;
 }
 
 void ControlInodes::enter(NodeId inode) {
   const std::lock_guard lock(mutex_);
-  ++files_[first_inode(inode)].inside[number_of(inode)];
+  File& file = files_[first_inode(inode)];
+  ++file.inside[number_of(inode)];
+  if (unopened_.control == first_inode(inode)) {
+    file.next = unopened_.next;
+    unopened_ = {};
+  }
 }
 
 void ControlInodes::leave(NodeId inode) {

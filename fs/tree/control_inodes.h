@@ -3,7 +3,8 @@
 // them have the same attributes, st_ino included.
 //
 // While the file is not open, a lookup gets its first inode, so that the kernel's dentry stays valid for a lone writer.
-// Two concurrent lookups may get the same inode; their writers then write one after the other.
+// While it is, and if several lookups arrive before the first open, each gets another inode: writers that share one
+// wait in the kernel for each other, while those of other inodes share one change of the log.
 //
 // Thread-safe; mutex_ is a leaf. Memory is used only for files that are open.
 #pragma once
@@ -22,8 +23,8 @@ class ControlInodes {
  public:
   static constexpr std::uint32_t kCount = 256;
 
-  /// The inode that a lookup of a control file returns; `control` is any of its inodes. Other kinds are returned
-  /// unchanged.
+  /// The inode that a lookup of a control file returns, not open unless all are; `control` is any of its inodes. Other
+  /// kinds are returned unchanged.
   [[nodiscard]] NodeId free_inode(NodeId control);
   static NodeId first_inode(NodeId inode) { return numbered(inode, 0); }
   /// Index in all_verbs() of the verb of a control file.
@@ -45,8 +46,13 @@ class ControlInodes {
  private:
   static constexpr std::uint32_t kVerbs = 256;  // an item is number * kVerbs + index of the verb
   struct File {
-    std::uint32_t next = 0;               // the number of the next inode to hand out
+    std::uint32_t next = 0;               // the inode with which the search for a free one begins
     std::map<std::uint32_t, int> inside;  // how often each inode is open, by its number
+  };
+  /// The control file that was looked up last, if it has not been opened since.
+  struct Unopened {
+    NodeId control;          // its first inode
+    std::uint32_t next = 0;  // the number of the inode that the next lookup gets
   };
   static NodeId numbered(NodeId inode, std::uint32_t number);
   static std::uint32_t number_of(NodeId inode) { return inode.item() / kVerbs; }
@@ -54,6 +60,7 @@ class ControlInodes {
   void leave(NodeId inode);
   std::mutex mutex_;
   std::unordered_map<NodeId, File> files_;  // by first inode; guarded by mutex_
+  Unopened unopened_;                       // guarded by mutex_
 };
 
 }  // namespace arborfs

@@ -465,7 +465,7 @@ TEST_F(VfsTest, EachWriterOfAControlFileHasItsOwnInode) {
     const auto second = in_session("append");
     ASSERT_TRUE(second);
     EXPECT_NE(second->attr.node, first->attr.node);
-    EXPECT_EQ(in_session("append")->attr.node, second->attr.node) << "as long as nobody is there";
+    EXPECT_NE(in_session("append")->attr.node, second->attr.node) << "before anybody opens either";
     EXPECT_EQ(second->attr.ino, first->attr.ino);
     EXPECT_EQ(second->name_life, CacheTtl::glance);
     EXPECT_EQ(ControlInodes::first_inode(second->attr.node), first->attr.node);
@@ -474,6 +474,9 @@ TEST_F(VfsTest, EachWriterOfAControlFileHasItsOwnInode) {
     const ControlInodes::Stay both(vfs.state().control_inodes, second->attr.node);
     EXPECT_NE(in_session("append")->attr.node, second->attr.node);
   }
+  EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
+  EXPECT_NE(in_session("append")->attr.node, first->attr.node) << "two lookups at the same time";
+  EXPECT_TRUE(in_session("branch"));
   EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
 }
 
