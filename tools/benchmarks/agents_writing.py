@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import sqlite3
 import time
 
 import stores
@@ -56,6 +57,9 @@ class AgentSession:
     def copied(self):
         return self.bed.written_copy(self.folder, self.log)
 
+    def library_options(self, folder):
+        return "--store", f"{self.agent}={os.path.join(folder, 'store')}"
+
     @contextlib.contextmanager
     def mounted(self, folder, _, options):
         with self.bed.mount_stores({self.agent: os.path.join(folder, "store")}, options) as mount:
@@ -80,12 +84,48 @@ def goat_append(bed):
     row = Row("goat-append", "µs")
     appending = Appending(bed, row, AgentSession(bed, "goat", check_goat))
     appending.mounted("synced", "", 1, count)
+    appending.library("library, synced", count)
     appending.plain("flock, synced", 1, count, "--sync", "--flock")
     appending.mounted("unsynced", "durability=none", 1, count)
     appending.plain("flock", 1, count, "--flock")
+    appending.compare("library, synced", "flock, synced", p50=1.5)
     appending.compare("synced", "flock, synced", p50=1.5)
     appending.compare("unsynced", "flock")
     return row
+
+
+def moved_by_hand(store, session):
+    """Renames the folders of a session to another folder, and syncs the names: the least that a removal can do."""
+    storage, trash = os.path.join(store, "storage"), os.path.join(store, "trash")
+    os.mkdir(trash)
+    messages = os.path.join(storage, "message", session)
+    start = time.perf_counter()
+    parts = os.path.join(storage, "part")
+    for name in os.listdir(messages):
+        name = name.removesuffix(".json")
+        os.rename(os.path.join(parts, name), os.path.join(trash, name))
+    os.rename(messages, os.path.join(trash, session))
+    for folder in (trash, parts, os.path.dirname(messages)):
+        descriptor = os.open(folder, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+    return (time.perf_counter() - start) * 1000
+
+
+def deleted_by_hand(store, session):
+    """Saves the rows of a session to a synced file, and deletes them, as a program with SQLite would."""
+    start = time.perf_counter()
+    connection = sqlite3.connect(os.path.join(store, "opencode.db"), isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
+    with open(os.path.join(store, "rows"), "w", encoding="utf-8") as file:
+        for table in ("message", "part"):
+            for row in connection.execute(f"SELECT * FROM {table} WHERE session_id = ?", (session,)):
+                file.write(json.dumps(row) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    connection.execute("DELETE FROM session WHERE id = ?", (session,))
+    connection.close()
+    return (time.perf_counter() - start) * 1000
 
 
 def opencode_delete(bed):
@@ -108,11 +148,21 @@ def opencode_delete(bed):
             if check and (os.path.lexists(session) or len(os.listdir(f"{mount.point}/by-id")) != SESSIONS - 1):
                 raise Failure(f"{session} is not the only session that was removed")
         return {kind: value}
+    def measured_by_hand(kind, make, act):
+        folder = bed.made(f"opencode-rm-{kind}-{SEED}", make)
+        copy, _ = bed.written_copy(folder, folder)
+        return {f"{kind} by hand": act(copy, chosen)}
     row.allowance("a fixed figure", DELETE_MS, f"{DELETE_MS} ms")
+    by_hand = {"database": (deleted_by_hand, "rows read, written to a synced file, and deleted, in Python"),
+               "files": (moved_by_hand, "folders renamed and synced, in Python")}
     for kind, make in kinds.items():
         row.measure(lambda check, kind=kind, make=make: measured(kind, make, check),
                     **{kind: f"rmdir SESSION of {DELETED_MESSAGES} messages of {DELETED_PARTS} parts"})
+        act, shown = by_hand[kind]
+        row.measure(lambda check, kind=kind, make=make, act=act: measured_by_hand(kind, make, act),
+                    **{f"{kind}_by_hand": shown})
         row.compare(kind, "a fixed figure", 1.0)
+        row.compare(kind, f"{kind} by hand")
     return row
 
 

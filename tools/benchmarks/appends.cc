@@ -1,6 +1,7 @@
 // arborfs-appends: measures writers that append lines to a file; each line takes open, write and close. The lines are
 // user messages of 200 bytes. With --locked each is written under the lock that omp takes, and with --flock under one
-// as goat takes it, as arborfs must do: no mount can do with less. Prints {"p50":µs,"p99":µs,"rate":appends a second};
+// as goat takes it, as arborfs must do: no mount can do with less. With --store arborfs' library appends the lines, in
+// this process, without a mount. Prints {"p50":µs,"p99":µs,"rate":appends a second};
 // exits with 1 at the first call that fails.
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,16 +26,20 @@
 #include <vector>
 
 #include "core/formats/omp/store/omp_file_lock.h"
+#include "core/formats/registry.h"
+#include "core/session/catalog.h"
+#include "core/writer/writer.h"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kUsage =
-    "usage: arborfs-appends FILE TAG WRITERS COUNT [--sync] [--locked | --flock]\n"
+    "usage: arborfs-appends FILE TAG WRITERS COUNT [--sync] [--locked | --flock | --store AGENT=DIR]\n"
     "WRITERS processes append COUNT lines each; --sync: each with fdatasync(2) before close(2);\n"
     "--locked: each with the lock of omp held for open(2) and write(2);\n"
-    "--flock: each with flock(2) of FILE.lock held for open(2) and write(2).\n"
+    "--flock: each with flock(2) of FILE.lock held for open(2) and write(2);\n"
+    "--store: arborfs' library appends each to the only session of this store; FILE is not used.\n"
     "The content of a line begins with `TAG writer number `, both counted from 0.\n";
 constexpr std::size_t kLine = 200;
 
@@ -45,6 +51,7 @@ struct Task {
   bool sync = false;
   bool locked = false;
   bool flock = false;
+  std::string_view store;  // <agent>=<folder>
 };
 
 std::string line_of(const Task& task, std::size_t writer, std::size_t number) {
@@ -117,7 +124,40 @@ bool append(const Task& task, const std::string& line, std::optional<Lock>& lock
   return done;
 }
 
+/// The only session of a store, without a mount.
+class LibrarySession {
+ public:
+  explicit LibrarySession(std::string_view store) {
+    const std::size_t equals = store.find('=');
+    auto stores = arborfs::open_stores(
+        {{std::string(store.substr(0, equals)), std::string(store.substr(equals + 1)), false}}, arborfs::Access::write);
+    if (stores) {
+      catalog_.emplace(*stores, "/", "");
+      catalog_->rescan();
+      writer_ = arborfs::make_writer(*catalog_, {});
+    }
+  }
+  bool append(const std::string& line) {
+    const auto view = catalog_ ? catalog_->view() : nullptr;
+    const auto done = view == nullptr || view->by_id.empty()
+                          ? arborfs::Result<arborfs::AppendResult>(arborfs::Errc::not_found, "the store has no session")
+                          : writer_->append_text(view->by_id.begin()->second, {line, true, ""});
+    if (!done) {
+      std::fprintf(stderr, "arborfs-appends: %s\n", done.error().message.c_str());
+    }
+    return done.has_value();
+  }
+
+ private:
+  std::optional<arborfs::Catalog> catalog_;
+  std::unique_ptr<arborfs::Writer> writer_;
+};
+
 bool write_lines(const Task& task, std::size_t writer, std::span<std::int64_t> times) {
+  std::optional<LibrarySession> library;
+  if (!task.store.empty()) {
+    library.emplace(task.store);
+  }
   std::optional<Lock> lock;
   if (task.locked) {
     lock.emplace(task.file);
@@ -125,7 +165,7 @@ bool write_lines(const Task& task, std::size_t writer, std::span<std::int64_t> t
   for (std::size_t number = 0; number < task.count; ++number) {
     const std::string line = line_of(task, writer, number);
     const auto start = Clock::now();
-    if (!append(task, line, lock)) {
+    if (!(library ? library->append(line) : append(task, line, lock))) {
       return false;
     }
     times[number] = std::chrono::nanoseconds(Clock::now() - start).count();
@@ -179,7 +219,9 @@ int main(int argc, char** argv) {
     task.sync = task.sync || option == "--sync";
     task.locked = task.locked || option == "--locked";
     task.flock = task.flock || option == "--flock";
-    is_known = is_known && (option == "--sync" || option == "--locked" || option == "--flock");
+    const bool has_store = option == "--store" && i + 1 < argc;
+    task.store = has_store ? argv[++i] : task.store;
+    is_known = is_known && (has_store || option == "--sync" || option == "--locked" || option == "--flock");
   }
   if (!is_known || !read_number(argv[3], task.writers) || !read_number(argv[4], task.count)) {
     std::fputs(kUsage, stderr);

@@ -75,6 +75,13 @@ class Appending:
             yield shutil.copy(log, os.path.dirname(log) + "/plain")
         self._add(name, "to a plain file", opened, writers, count, options)
 
+    def library(self, name, count):
+        """Appends by arborfs' library, without a mount."""
+        @contextlib.contextmanager
+        def opened(folder, log):
+            yield log
+        self._add(name, "by arborfs' library, without a mount", opened, 1, count, self.session.library_options)
+
     def bindfs(self, name, writers, count):
         """The same through a FUSE file system that only passes requests on."""
         @contextlib.contextmanager
@@ -85,9 +92,11 @@ class Appending:
         self._add(name, "to a plain file through bindfs", opened, writers, count)
 
     def _add(self, name, where, opened, writers, count, options=()):
-        shown = "open, write, fdatasync, close" if "--sync" in options else "open, write, close"
-        shown += " under the agents' lock" if "--locked" in options else ""
-        shown += " under a flock" if "--flock" in options else ""
+        fixed = () if callable(options) else options
+        shown = "open, write, fdatasync, close" if "--sync" in fixed else "open, write, close"
+        shown = "append" if callable(options) else shown
+        shown += " under the agents' lock" if "--locked" in fixed else ""
+        shown += " under a flock" if "--flock" in fixed else ""
         for measure in MEASURES:
             self.row.commands[f"{name} {measure}"] = f"{shown}: {writers} x {count} lines of 200 bytes {where}"
 
@@ -95,10 +104,11 @@ class Appending:
             folder, log = self.session.copied()
             with open(log, "rb") as file:
                 old = file.read()
+            used = options(folder) if callable(options) else options
             with opened(folder, log) as path:
-                run(self.bed.appends, path, "first", "1", str(FIRST), *options)
-                said = json.loads(run(self.bed.appends, path, "turn", str(writers), str(count), *options))
-            if check and os.path.basename(path) == "append":
+                run(self.bed.appends, path, "first", "1", str(FIRST), *used)
+                said = json.loads(run(self.bed.appends, path, "turn", str(writers), str(count), *used))
+            if check and os.path.basename(path) != "plain":
                 wanted = [f"first 0 {number}" for number in range(FIRST)]
                 wanted += [f"turn {writer} {number}" for writer in range(writers) for number in range(count)]
                 self.session.check(log, old, wanted)
