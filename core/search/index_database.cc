@@ -5,7 +5,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/os/state_dir.h"
-#include "core/sqlite/gram_tokenizer.h"
+#include "core/sqlite/fixed_width_tokenizer.h"
 #include "core/sqlite/own_database.h"
 
 namespace arborfs::search {
@@ -25,7 +25,7 @@ constexpr const char* kTables = R"(
   CREATE UNIQUE INDEX sessions_changed ON sessions(changed);
   CREATE TABLE terms(first INTEGER PRIMARY KEY, segment INTEGER, terms BLOB);
   CREATE TABLE chunks(id INTEGER PRIMARY KEY, codes BLOB);
-  CREATE VIRTUAL TABLE words USING fts5(terms, content='', columnsize=0, detail=none, tokenize='grams');
+  CREATE VIRTUAL TABLE words USING fts5(terms, content='', columnsize=0, detail=none, tokenize='fixed_width');
   INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
   INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
@@ -79,7 +79,7 @@ constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};
 Result<IndexDatabase> IndexDatabase::connect(const Dir& dir, const std::string& folder) {
   ASSIGN_OR_RETURN(const auto st, own_file(dir));
   ASSIGN_OR_RETURN(auto connection, sqlite::open_own_database(folder + "/" + kName));
-  RETURN_IF_ERROR(sqlite::add_gram_tokenizer(connection));
+  RETURN_IF_ERROR(sqlite::add_fixed_width_tokenizer(connection));
   return IndexDatabase(std::move(connection), folder, st);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/sqlite/gram_tokenizer.h"
+#include "core/sqlite/fixed_width_tokenizer.h"
 
 namespace arborfs::search {
 
@@ -33,7 +33,7 @@ std::size_t end_of_run(std::string_view text) {
 }
 
 void append_token(TermId term, std::string& out) {
-  static_assert(sqlite::kGramBytes == 3);
+  static_assert(sqlite::kTokenBytes == 3);
   for (const std::uint32_t divisor : {kBase * kBase, kBase, 1U}) {
     out.push_back(static_cast<char>(term / divisor % kBase + 1));
   }

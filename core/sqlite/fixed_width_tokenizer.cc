@@ -1,4 +1,4 @@
-#include "core/sqlite/gram_tokenizer.h"
+#include "core/sqlite/fixed_width_tokenizer.h"
 
 #include <sqlite3.h>
 
@@ -18,7 +18,7 @@ void destroy(Fts5Tokenizer* /*tokenizer*/) {}
 using TakeToken = int (*)(void*, int, const char*, int, int, int);
 
 int tokenize(Fts5Tokenizer* /*tokenizer*/, void* context, int /*flags*/, const char* text, int size, TakeToken take) {
-  constexpr int kBytes = kGramBytes;
+  constexpr int kBytes = kTokenBytes;
   for (int at = 0; at + kBytes <= size; at += kBytes) {
     if (const int code = take(context, 0, text + at, kBytes, at, at + kBytes); code != SQLITE_OK) {
       return code;
@@ -45,11 +45,11 @@ fts5_api* full_text_search(sqlite3* connection) {
 
 }  // namespace
 
-Result<void> add_gram_tokenizer(const Connection& connection) {
+Result<void> add_fixed_width_tokenizer(const Connection& connection) {
   fts5_api* const search = full_text_search(connection.handle());
   fts5_tokenizer tokenizer{create, destroy, tokenize};
   const bool is_known =
-      search != nullptr && search->xCreateTokenizer(search, "grams", nullptr, &tokenizer, nullptr) == SQLITE_OK;
+      search != nullptr && search->xCreateTokenizer(search, "fixed_width", nullptr, &tokenizer, nullptr) == SQLITE_OK;
   return is_known ? Result<void>() : Result<void>(no_full_text_search());
 }
 
