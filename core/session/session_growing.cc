@@ -101,7 +101,8 @@ bool Session::apply_growth(Grown grown, std::optional<TextSizes::Delta> delta) {
   }
   const bool was_cut = grown.stat.size < head_.stat.size;
   const bool raw_changed = grown.slot != slot_bytes_ || was_cut;
-  const bool news = raw_changed || index_->size() != before || !(grown.stat == head_.stat);
+  const bool has_same_metadata = grown.log->metadata() == log_->metadata();
+  const bool news = raw_changed || index_->size() != before || !(grown.stat == head_.stat) || !has_same_metadata;
   if (raw_changed) {
     raw_generation_ = ++shared_.generations;
   }

@@ -1,6 +1,7 @@
 // A session of Claude Code, Codex or goat that grows is the same session with more entries: nothing is loaded again.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -144,6 +145,25 @@ TEST_F(SessionGrowth, OfGoat) {
     describe(number);
   });
   EXPECT_EQ(session->head().header.title, "T5");
+}
+
+/// A program empties metadata.json and writes it within a tick of the clock, and the session is read in between.
+TEST_F(SessionGrowth, OfMetadataOfGoatThatHasTheTimeOfAnEarlierState) {
+  const auto now = fs::file_time_type::clock::now() + std::chrono::seconds(1);  // young for the whole test
+  const auto describe = [&](const std::string& text) {
+    replace("goat/s1/metadata.json", text);
+    fs::last_write_time(fs::path(temp.root()) / "goat/s1/metadata.json", now);
+  };
+  append("goat/s1/messages.jsonl", R"({"uuid":"u1","message":{"role":"user","content":"x"}})"
+                                   "\n");
+  describe(R"({"id":"s1","cwd":"/w","leaf_title":"Before"})");
+  open(make_goat_store(temp.root() + "/goat", Disk::real()));
+  const auto before = refresh();
+  for (const char* const text : {"", R"({"id":"s1","cwd":"/w","leaf_title":"After"})"}) {
+    describe(text);
+    EXPECT_EQ(refresh().raw, before.raw);
+  }
+  EXPECT_EQ(session->head().header.title, "After");
 }
 
 }  // namespace
