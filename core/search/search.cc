@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "core/base/parallel_for.h"
 #include "core/base/wanted.h"
@@ -121,33 +121,31 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
            (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed));
   };
   Looks looks;
-  std::mutex mutex;
-  std::vector<std::pair<std::size_t, SessionFindings>> found;
-  Found result;
+  std::vector<std::optional<SessionFindings>> found(sessions.size());
+  std::atomic<std::size_t> unreadable{0};
   parallel_for(sessions.size(), [&](std::size_t i) {
     if (here.is_over() || (looks.is_due() && !wanted())) {
       unwanted = true;
       return;
     }
     auto findings = search_session(sessions[i], query, here, lookup.get());
-    const std::lock_guard lock(mutex);
     if (!findings) {
-      ++result.unreadable;
-    } else if (*findings) {
-      found.emplace_back(i, std::move(**findings));
+      ++unreadable;
+    } else {
+      found[i] = std::move(*findings);
     }
   });
   if (here.is_over()) {
     return Error{Errc::interrupted, "the search was cancelled"};
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<SessionFindings> ranked;
-  ranked.reserve(found.size());
-  for (auto& [place, findings] : found) {
-    ranked.push_back(std::move(findings));
+  for (auto& findings : found) {
+    if (findings) {
+      ranked.push_back(std::move(*findings));
+    }
   }
   rank(ranked, sessions.size());
-  result.matches = matches_of(ranked, query, here, lookup.get());
+  Found result{matches_of(ranked, query, here, lookup.get()), unreadable};
   if (here.is_over()) {
     return Error{Errc::interrupted, "the search was cancelled"};
   }

@@ -84,9 +84,11 @@ bool Session::is_same_after_all(const FileStat& st, Depth depth) const {
   }
   const auto same = whole_mark_->is_of(*log_);
   const auto slot = current_slot();
+  if (!same || !*same || !slot || *slot != slot_bytes_) {
+    return false;
+  }
   const auto now = log_to_grow();
-  const bool has_same_metadata = now && *now != nullptr && (*now)->metadata() == log_->metadata();
-  return same && *same && slot && *slot == slot_bytes_ && has_same_metadata;
+  return now && *now != nullptr && (*now)->metadata() == log_->metadata();
 }
 
 Result<void> Session::refresh_locked(Depth depth, const Result<FileStat>& now, const std::atomic<bool>* cancelled) {

@@ -90,6 +90,10 @@ Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed
   return disk_.sync_all(rest);
 }
 
+bool Trash::has_note(const TrashFolder& folder) {
+  return folder.folder.stat(std::string(kNote)).has_value();
+}
+
 Result<TrashFolder> Trash::open(const Trashed& trashed) const {
   const bool has_folder = is_plain_name(trashed.place.folder) || trashed.place.folder == kSessionsItself;
   if (!is_plain_name(trashed.name) || !has_folder || !is_plain_name(trashed.place.file)) {

@@ -47,6 +47,8 @@ class Trash {
   /// Writes the note to the disk, with the names of the folder and of what is in it, and with `rest`. Errors: io,
   /// no_space.
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed, Disk::SyncSet rest = {});
+  /// True if write_note() wrote one, though perhaps not to the disk: the list then has the session.
+  [[nodiscard]] static bool has_note(const TrashFolder& folder);
   /// Errors: not_found, io; corrupt if the note names no valid place.
   [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;
   /// Removes the trash folder of a session that is back in its store. If it cannot be removed completely, the list

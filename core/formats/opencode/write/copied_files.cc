@@ -156,9 +156,7 @@ Result<void> check_places(const StorageFolder& storage, const std::vector<SavedF
       return text.error();
     }
     if (text && !saved.file.is_shared() && *text != saved.text) {
-      return Error{Errc::already_exists, saved.file.kind + "/" + saved.file.folder +
-                                             (saved.file.folder.empty() ? "" : "/") + saved.file.name +
-                                             " exists with different content; move it away and try again"};
+      return other_file_exists(saved.file.kind, saved.file.folder, saved.file.name);
     }
   }
   return {};
@@ -174,7 +172,7 @@ Result<void> check_free(const StorageFolder& storage, const std::vector<SavedFil
         return text.error();
       }
       if (text && (project != saved.file.folder || *text != saved.text)) {
-        return Error{Errc::already_exists, "OpenCode already has the session " + saved.file.name};
+        return other_session_exists(saved.file.name);
       }
     }
     return {};

@@ -69,7 +69,7 @@ Result<void> OpenCodeFileTrash::move(const Trashed& trashed, const StorageFolder
   }
   if (!done) {
     drop(there);
-    if (done.error().code == Errc::unsupported && there.folder.stat("from.json")) {
+    if (done.error().code == Errc::unsupported && has_note(there)) {
       return Error{Errc::io, done.error().message};  // a copy would be a second entry of the trash
     }
   }

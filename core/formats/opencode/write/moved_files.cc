@@ -9,6 +9,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
+#include "core/formats/opencode/write/session_files.h"
 #include "core/os/file_tree.h"
 
 namespace arborfs::opencode {
@@ -44,11 +45,7 @@ Result<void> check_file(const StorageFolder& trash, const StorageFolder& storage
     return st.error().code == Errc::not_found ? Result<void>() : Result<void>(st.error());
   }
   ASSIGN_OR_RETURN(const auto here, trash.folder(kind, folder));
-  if (is_part_of(here, *there, name)) {
-    return {};
-  }
-  return Error{Errc::already_exists, kind + "/" + folder + (folder.empty() ? "" : "/") + name +
-                                         " exists with different content; move it away and try again"};
+  return is_part_of(here, *there, name) ? Result<void>() : Result<void>(other_file_exists(kind, folder, name));
 }
 
 /// The same for all files of a folder. One that only the trash has needs no look at its files.
@@ -73,7 +70,7 @@ Result<void> check_id(const StorageFolder& trash, const StorageFolder& storage, 
       return st.error().code == Errc::not_found ? Result<void>() : Result<void>(st.error());
     }
     if (project != session.folder || !check_file(trash, storage, kSessionFiles, project, name)) {
-      return Error{Errc::already_exists, "OpenCode already has the session " + name};
+      return other_session_exists(name);
     }
     return {};
   });

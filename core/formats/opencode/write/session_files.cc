@@ -74,4 +74,13 @@ Result<std::vector<StoredFile>> files_of(const StorageFolder& storage, const std
   return FilesOfSessions(storage).find(sessions);
 }
 
+Error other_file_exists(const std::string& kind, const std::string& folder, const std::string& name) {
+  return {Errc::already_exists, kind + "/" + folder + (folder.empty() ? "" : "/") + name +
+                                    " exists with different content; move it away and try again"};
+}
+
+Error other_session_exists(const std::string& name) {
+  return {Errc::already_exists, "OpenCode already has the session " + name};
+}
+
 }  // namespace arborfs::opencode

@@ -41,4 +41,8 @@ class LastFolder {
 /// parts before the messages, and the session's own file last. Errors: those of reading the folders.
 Result<std::vector<StoredFile>> files_of(const StorageFolder& storage, const std::vector<SessionName>& sessions);
 
+// Why a session in the trash cannot be restored: already_exists.
+Error other_file_exists(const std::string& kind, const std::string& folder, const std::string& name);
+Error other_session_exists(const std::string& name);
+
 }  // namespace arborfs::opencode
