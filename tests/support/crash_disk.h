@@ -13,8 +13,10 @@
 #include <climits>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,6 +122,17 @@ class CrashDisk : public SplitDisk {
     if (is_watching_) {
       note({number_of_folder(path), name_in(path), std::nullopt});
     }
+  }
+
+  /// What may be found with each of these fates of the bytes, and each fate of the names.
+  [[nodiscard]] std::set<Image> images(std::initializer_list<Bytes> fates) const {
+    std::set<Image> found;
+    for (const Bytes bytes : fates) {
+      for (const Names names : {Names::kept, Names::first_half, Names::gone}) {
+        found.insert(image(bytes, names));
+      }
+    }
+    return found;
   }
 
   Result<UniqueFd> open_append(const Dir& folder, const std::string& name) override {

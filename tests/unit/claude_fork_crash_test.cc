@@ -47,11 +47,7 @@ CutFork fork_and_cut(unsigned behind) {
   fork.is_cut = disk.is_off();
   fork.last = disk.last();
   fork.kept = disk.image(Bytes::kept, Names::kept);
-  for (const Bytes bytes : {Bytes::kept, Bytes::dropped, Bytes::torn, Bytes::nuls}) {
-    for (const Names names : {Names::kept, Names::first_half, Names::gone}) {
-      fork.images.insert(disk.image(bytes, names));
-    }
-  }
+  fork.images = disk.images({Bytes::kept, Bytes::dropped, Bytes::torn, Bytes::nuls});
   return fork;
 }
 

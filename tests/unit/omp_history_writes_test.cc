@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <climits>
 #include <fstream>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -211,13 +209,8 @@ class CutsPowerInHistory : public OmpHistoryWrites, public ::testing::WithParamI
     const auto done = add("one", "", "", disk);
     const bool is_cut = disk.is_off();
     EXPECT_TRUE(done || is_cut) << done.error().message;
-    std::set<testing::Image> images;
-    for (const auto bytes :
-         {testing::Bytes::kept, testing::Bytes::dropped, testing::Bytes::torn, testing::Bytes::nuls}) {
-      for (const auto names : {testing::Names::kept, testing::Names::first_half, testing::Names::gone}) {
-        images.insert(disk.image(bytes, names));
-      }
-    }
+    const auto images =
+        disk.images({testing::Bytes::kept, testing::Bytes::dropped, testing::Bytes::torn, testing::Bytes::nuls});
     disk.end();
     SCOPED_TRACE("power off behind operation " + std::to_string(behind) + " (" + disk.last() + ")");
     for (const testing::Image& image : images) {

@@ -128,12 +128,7 @@ TEST_P(OpalTrashActs, SurviveAPowerCutAfterEachOperation) {
     const auto done = run(removal);
     is_cut = disk.is_off();
     EXPECT_TRUE(is_cut || done) << done.error().message;
-    std::set<Image> images;
-    for (const Bytes bytes : {Bytes::kept, Bytes::dropped, Bytes::torn}) {
-      for (const Names names : {Names::kept, Names::first_half, Names::gone}) {
-        images.insert(disk.image(bytes, names));
-      }
-    }
+    const auto images = disk.images({Bytes::kept, Bytes::dropped, Bytes::torn});
     disk.end();
     for (const Image& image : images) {
       const ::testing::ScopedTrace trace(__FILE__, __LINE__,

@@ -95,12 +95,7 @@ bool survives_cut(const OpalAct& act, unsigned behind) {
   const auto result = act.run(stage);
   const bool is_cut = disk.is_off();
   EXPECT_TRUE(is_cut || result) << result.error().message;
-  std::set<Image> images;
-  for (const Bytes bytes : {Bytes::kept, Bytes::dropped, Bytes::torn, Bytes::nuls}) {
-    for (const Names names : {Names::kept, Names::first_half, Names::gone}) {
-      images.insert(disk.image(bytes, names));
-    }
-  }
+  const auto images = disk.images({Bytes::kept, Bytes::dropped, Bytes::torn, Bytes::nuls});
   disk.end();
   for (const Image& image : images) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__,

@@ -11,6 +11,7 @@
 
 #include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/opencode/write/fork_note.h"
+#include "tests/support/conversations.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/temp_store.h"
 
@@ -19,19 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Paths = std::set<std::string>;
-
-Conversation conversation_to_fork() {
-  Conversation conversation;
-  conversation.cwd = "/work/kite";
-  for (int i = 0; i < 3; ++i) {
-    Turn turn;
-    turn.speaker = i % 2 == 0 ? Turn::Speaker::user : Turn::Speaker::assistant;
-    turn.time_ms = 1000 + i;
-    turn.add(TurnPart::Kind::text, "turn " + std::to_string(i));
-    conversation.turns.push_back(turn);
-  }
-  return conversation;
-}
 
 class KilledFork : public ::testing::Test {
  protected:
@@ -46,7 +34,7 @@ class KilledFork : public ::testing::Test {
       testing::FaultyDisk disk;
       disk.arm(testing::Fault::kill, at, 1);
       AsText counts;
-      ::_exit(opencode::adopt_in_files(disk, storage_, conversation_to_fork(), true, counts) ? 0 : 1);
+      ::_exit(opencode::adopt_in_files(disk, storage_, testing::conversation_of(3, 0), true, counts) ? 0 : 1);
     }
     int status = 0;
     ::waitpid(child, &status, 0);
