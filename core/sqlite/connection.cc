@@ -143,6 +143,10 @@ std::int64_t Connection::rows_changed() const {
   return sqlite3_total_changes(connection_);
 }
 
+Result<void> Connection::cache_up_to(std::size_t bytes) const {
+  return run(("PRAGMA cache_size=-" + std::to_string(bytes >> 10U)).c_str());
+}
+
 Result<std::int64_t> Connection::data_version() const {
   ASSIGN_OR_RETURN(auto row, prepare("PRAGMA data_version"));
   RETURN_IF_ERROR(row.step());

@@ -1,6 +1,7 @@
 // A connection to an SQLite database, and the queries on it. Used by one thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -72,6 +73,10 @@ class Connection {
   /// How many rows this connection has inserted, changed and removed, those that followed by foreign keys and triggers
   /// included.
   [[nodiscard]] std::int64_t rows_changed() const;
+  /// About how much of the database it keeps in memory. A connection that reads each page once needs little, and pages
+  /// of memory that were never used before cost more than reading from the kernel's cache.
+  Result<void> cache_up_to(std::size_t bytes) const;
+  static constexpr std::size_t kUsualCache = std::size_t{2000} << 10U;  // SQLite's own choice
   /// A number that changes when another connection commits anything.
   [[nodiscard]] Result<std::int64_t> data_version() const;
   [[nodiscard]] sqlite3* handle() const { return connection_; }

@@ -17,7 +17,8 @@ using sqlite::Transaction;
 
 constexpr std::string_view kRows = "rows.json";
 constexpr mode_t kPrivateFile = 0600;
-constexpr std::size_t kBuffered = std::size_t{1} << 20U;
+constexpr std::size_t kBuffered = std::size_t{64} << 10U;
+constexpr std::size_t kCacheOfSaving = std::size_t{256} << 10U;
 /// How often the sessions are saved again because they changed before they could be removed.
 constexpr int kMostTries = 5;
 
@@ -25,7 +26,7 @@ Error sessions_changed() {
   return {Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
 }
 
-/// Writes lines to a file in large pieces.
+/// Writes lines to a file in pieces.
 class LineFile {
  public:
   LineFile(Disk& disk, UniqueFd fd) : disk_(disk), fd_(std::move(fd)) {}
@@ -74,6 +75,7 @@ struct OpenCodeTrash::Saved {
 Result<OpenCodeTrash::Saved> OpenCodeTrash::save(const Connection& connection, const std::string& session,
                                                  const TrashFolder& folder, How how) {
   Saved saved;
+  RETURN_IF_ERROR(connection.cache_up_to(kCacheOfSaving));
   RETURN_IF_ERROR(connection.run("BEGIN"));
   {
     ASSIGN_OR_RETURN(const auto rows, SessionRows::of(connection));
@@ -86,6 +88,7 @@ Result<OpenCodeTrash::Saved> OpenCodeTrash::save(const Connection& connection, c
     ASSIGN_OR_RETURN(saved.file, std::move(file).finish());
   }
   RETURN_IF_ERROR(connection.run("COMMIT"));
+  RETURN_IF_ERROR(connection.cache_up_to(Connection::kUsualCache));
   return saved;
 }
 
