@@ -9,6 +9,7 @@ namespace arborfs::json {
 namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr char kFirstOfSurrogates = '\xED';  // also of a few other characters
 
 void append_unit_escape(char32_t unit, std::string& out) {
   const std::array<char, 6> escape = {'\\',
@@ -20,23 +21,33 @@ void append_unit_escape(char32_t unit, std::string& out) {
   out.append(escape.data(), escape.size());
 }
 
-void append_escape(char c, std::string& out) {
+/// The letter of the short escape of each byte; 0 if it has none.
+constexpr auto kShortEscapes = [] {
   constexpr std::string_view kSpecials = "\"\\\b\f\n\r\t";
   constexpr std::string_view kLetters = "\"\\bfnrt";
-  if (const std::size_t known = kSpecials.find(c); known != std::string_view::npos) {
-    out.push_back('\\');
-    out.push_back(kLetters[known]);
+  std::array<char, 256> letters{};
+  for (std::size_t i = 0; i < kSpecials.size(); ++i) {
+    letters[static_cast<unsigned char>(kSpecials[i])] = kLetters[i];
+  }
+  return letters;
+}();
+
+void append_escape(char c, std::string& out) {
+  const auto byte = static_cast<unsigned char>(c);
+  if (const char letter = kShortEscapes[byte]; letter != 0) {
+    const std::array<char, 2> escape = {'\\', letter};
+    out.append(escape.data(), escape.size());
   } else {
-    append_unit_escape(static_cast<unsigned char>(c), out);
+    append_unit_escape(byte, out);
   }
 }
 
 // Appends text that has no quotes, backslashes or control characters; escapes lone surrogates.
 void append_run(const char* p, const char* end, std::string& out) {
   while (p != end) {
-    const auto* hit = static_cast<const char*>(std::memchr(p, 0xED, static_cast<std::size_t>(end - p)));
+    const auto* hit = static_cast<const char*>(std::memchr(p, kFirstOfSurrogates, static_cast<std::size_t>(end - p)));
     while (hit != nullptr && !is_surrogate_form(hit, end)) {
-      hit = static_cast<const char*>(std::memchr(hit + 1, 0xED, static_cast<std::size_t>(end - hit - 1)));
+      hit = static_cast<const char*>(std::memchr(hit + 1, kFirstOfSurrogates, static_cast<std::size_t>(end - hit - 1)));
     }
     if (hit == nullptr) {
       out.append(p, end);
@@ -84,10 +95,15 @@ class Writer {
 void stringify_string(std::string_view wtf8, std::string& out) {
   const char* p = wtf8.data();
   const char* const end = p + wtf8.size();
+  const bool may_have_surrogates = wtf8.find(kFirstOfSurrogates) != std::string_view::npos;
   out.push_back('"');
   for (;;) {
     const char* special = find_string_special(p, end);
-    append_run(p, special, out);
+    if (may_have_surrogates) {
+      append_run(p, special, out);
+    } else {
+      out.append(p, static_cast<std::size_t>(special - p));
+    }
     if (special == end) {
       break;
     }
