@@ -20,6 +20,7 @@
 #include "tests/support/faulty_disk.h"
 #include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"
+#include "tests/support/split_disk.h"
 
 namespace arborfs {
 namespace {
@@ -70,9 +71,9 @@ class WritesToOpenCodeFiles : public WritesToOpenCode {
     std::ofstream(storage() / "message" / in / "msg_zzz.json")
         << R"({"id":"msg_zzz","role":"assistant","time":{"created":)" << now_ms() << "}}";
   }
-  Result<void> restore_all() {
+  Result<void> restore_all(Disk& disk = Disk::real()) {
     for (const Trashed& one : Trash(trash()).list()) {
-      if (auto done = restore_session(trash(), one); !done) {
+      if (auto done = restore_session(trash(), one, disk); !done) {
         return done;
       }
     }
@@ -603,13 +604,14 @@ TEST_F(WritesToOpenCodeFiles, WritersTakeTurns) {
 }
 
 TEST_F(WritesToOpenCodeFiles, EachSessionOfAKilledRemovalIsInTheStoreOrInTheTrash) {
-  open_files(kPlain);
+  testing::SplitDisk disk;  // a kill loses nothing that was not synced
+  open_files(kPlain, Durability::none, disk);
   fs::remove_all(storage());
   conformance::make_small_files(folder);
   catalog->rescan();
   const auto before = all_files();
-  testing::kill_removals(*catalog, *writer, trash(), 10, [&](int round) {
-    const auto restored = restore_all();
+  testing::kill_removals(*catalog, *writer, trash(), disk, 100, [&](int round) {
+    const auto restored = restore_all(disk);
     ASSERT_TRUE(restored) << round << ": " << restored.error().message;
     auto now = all_files();
     std::erase_if(now, [](const auto& file) { return fs::path(file.first).filename().string().starts_with("."); });

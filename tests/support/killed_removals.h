@@ -20,8 +20,10 @@
 
 namespace arborfs::testing {
 
-/// Removes sessions and restores them until it is killed; writes "." to `out` after each step, "!" if the step failed.
-[[noreturn]] inline void remove_forever(Catalog& catalog, Writer& writer, const std::string& trash, int out) {
+/// Removes sessions and restores them through `disk` until it is killed; writes "." to `out` after each step, "!" if
+/// the step failed.
+[[noreturn]] inline void remove_forever(Catalog& catalog, Writer& writer, const std::string& trash, Disk& disk,
+                                        int out) {
   for (;;) {
     catalog.rescan();
     const auto view = catalog.view();
@@ -33,7 +35,7 @@ namespace arborfs::testing {
       }
     }
     for (const Trashed& one : Trash(trash).list()) {
-      if (::write(out, restore_session(trash, one) ? "." : "!", 1) != 1) {
+      if (::write(out, restore_session(trash, one, disk) ? "." : "!", 1) != 1) {
         ::_exit(1);
       }
     }
@@ -43,7 +45,8 @@ namespace arborfs::testing {
 /// Kills remove_forever() after some of its steps so many times, or ARBORFS_KILL_ROUNDS times if that is set, and calls
 /// `after` with the number of the round each time, until that fails fatally.
 template <class After>
-void kill_removals(Catalog& catalog, Writer& writer, const std::string& trash, int rounds, const After& after) {
+void kill_removals(Catalog& catalog, Writer& writer, const std::string& trash, Disk& disk, int rounds,
+                   const After& after) {
   const char* wanted = std::getenv("ARBORFS_KILL_ROUNDS");
   rounds = wanted == nullptr ? rounds : std::atoi(wanted);
   std::mt19937 random(17);
@@ -54,7 +57,7 @@ void kill_removals(Catalog& catalog, Writer& writer, const std::string& trash, i
     ASSERT_EQ(::pipe(pipe.data()), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-      remove_forever(catalog, writer, trash, pipe[1]);
+      remove_forever(catalog, writer, trash, disk, pipe[1]);
     }
     ::close(pipe[1]);
     std::string steps_done(static_cast<std::size_t>(steps(random)), ' ');
