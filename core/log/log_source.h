@@ -35,8 +35,9 @@ class LogSource {
   /// The session's data outside of these bytes, as it was when the session was opened: the text of a metadata file.
   /// Nothing if there is none.
   [[nodiscard]] virtual std::optional<std::string_view> metadata() const { return std::nullopt; }
-  /// True if that may change while these bytes only grow. Only a newly opened source shows a later state of it.
-  [[nodiscard]] virtual bool has_changing_metadata() const { return false; }
+  /// False if that may have changed since, while these bytes only grew: only a newly opened source shows it then. May
+  /// look at the disk.
+  [[nodiscard]] virtual bool has_current_metadata() const { return true; }
   /// As opened(), of these bytes alone.
   [[nodiscard]] virtual FileStat opened_bytes() const { return opened(); }
   /// An open file with the same offsets, for splicing; null if there is none.

@@ -5,11 +5,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/log/log_age.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/search/fold.h"
-#include "core/session/log_age.h"
 
 namespace arborfs::search {
 

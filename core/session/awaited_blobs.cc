@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/session/log_age.h"
+#include "core/log/log_age.h"
 
 namespace arborfs {
 

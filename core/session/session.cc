@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/log/log_age.h"
 #include "core/log/log_reader.h"
 #include "core/session/loaded_indexes.h"
-#include "core/session/log_age.h"
 
 namespace arborfs {
 

@@ -28,7 +28,7 @@ struct Session::Grown {
 
 /// The log with the current data that its agent keeps outside of it; null if another log has replaced it.
 Result<std::shared_ptr<const LogSource>> Session::log_to_grow() const {
-  if (!log_->has_changing_metadata()) {
+  if (log_->has_current_metadata()) {
     return log_;
   }
   ASSIGN_OR_RETURN(auto log, shared_.store->open(place()));

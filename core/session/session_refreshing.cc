@@ -5,8 +5,8 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/clock.h"
+#include "core/log/log_age.h"
 #include "core/log/log_reader.h"
-#include "core/session/log_age.h"
 #include "core/session/session.h"
 
 namespace arborfs {

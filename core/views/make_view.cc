@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/log/log_age.h"
 #include "core/log/log_reader.h"
-#include "core/session/log_age.h"
 #include "core/session/view_cache.h"
 
 namespace arborfs {

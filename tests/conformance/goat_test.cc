@@ -359,7 +359,7 @@ TEST(GoatUsage, IsTheCostThatTheMetadataTells) {
   goat::Parts parts;
   parts.metadata = FileStat{};
   const auto source = [&](const char* metadata) {
-    return std::make_shared<const goat::Source>(parts, nullptr, std::string(metadata));
+    return std::make_shared<const goat::Source>(parts, nullptr, goat::Metadata{metadata, 0, nullptr});
   };
   EXPECT_EQ(plain_usage_json(GoatLog(source(R"({"id":"s","total_cost_usd":0.0234,"turn_count":3})")).details().usage()),
             R"({"cost":0.0234})");

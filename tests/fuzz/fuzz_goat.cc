@@ -72,8 +72,8 @@ void run(std::string_view input) {
   goat::Parts parts;
   parts.messages.emplace().size = messages.size();
   const auto metadata = has_metadata ? std::optional(std::string(input.substr(0, nul))) : std::nullopt;
-  const std::shared_ptr<const LogSource> log =
-      std::make_shared<const goat::Source>(parts, log_from_bytes(std::string(messages)), metadata);
+  const std::shared_ptr<const LogSource> log = std::make_shared<const goat::Source>(
+      parts, log_from_bytes(std::string(messages)), goat::Metadata{metadata, 0, nullptr});
   const auto built = goat_format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   const LogIndex& index = **built;

@@ -147,6 +147,34 @@ TEST_F(SessionGrowth, OfGoat) {
   EXPECT_EQ(session->head().header.title, "T5");
 }
 
+TEST_F(SessionGrowth, OfGoatReadsOldMetadataOnce) {
+  const auto describe = [&](const std::string& title, std::chrono::minutes age) {
+    replace("goat/s1/metadata.json", R"({"id":"s1","cwd":"/w","leaf_title":")" + title + "\"}");
+    fs::last_write_time(fs::path(temp.root()) / "goat/s1/metadata.json", fs::file_time_type::clock::now() - age);
+  };
+  const auto add = [&](const std::string& id) {
+    append("goat/s1/messages.jsonl", R"({"uuid":")" + id +
+                                         R"(","message":{"role":"user","content":"x"}})"
+                                         "\n");
+  };
+  describe("Before", std::chrono::minutes(2));
+  add("u1");
+  open(make_goat_store(temp.root() + "/goat", Disk::real()));
+  const auto before = refresh();
+  const auto log = session->read()->log();
+  for (const char* const id : {"u2", "u3"}) {
+    add(id);
+    refresh();
+    EXPECT_EQ(session->read()->log(), log);
+  }
+  EXPECT_EQ(entries(), 3U);
+  describe("Later ", std::chrono::minutes(1));
+  add("u4");
+  EXPECT_EQ(refresh().entries, before.entries);
+  EXPECT_EQ(entries(), 4U);
+  EXPECT_EQ(session->head().header.title, "Later ");
+}
+
 /// A program empties metadata.json and writes it within a tick of the clock, and the session is read in between.
 TEST_F(SessionGrowth, OfMetadataOfGoatThatHasTheTimeOfAnEarlierState) {
   const auto now = fs::file_time_type::clock::now() + std::chrono::seconds(1);  // young for the whole test

@@ -18,8 +18,8 @@
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/writer/new_log.h"
 #include "core/formats/omp/writer/write_queue.h"
+#include "core/log/log_age.h"
 #include "core/session/liveness.h"
-#include "core/session/log_age.h"
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/log/log_age.h"
 
 namespace arborfs::goat {
 
@@ -18,7 +19,7 @@ FileStat Parts::together() const {
   return st;
 }
 
-Source::Source(const Parts& parts, std::shared_ptr<const LogSource> messages, std::optional<std::string> metadata)
+Source::Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata)
     : LogSource(parts.together()), parts_(parts), messages_(std::move(messages)), metadata_(std::move(metadata)) {}
 
 Result<std::uint64_t> Source::size() const {
@@ -42,7 +43,13 @@ Result<std::size_t> Source::read_raw_at(std::uint64_t offset, std::span<char> in
 }
 
 std::optional<std::string_view> Source::metadata() const {
-  return metadata_ ? std::optional<std::string_view>(*metadata_) : std::nullopt;
+  return metadata_.text ? std::optional<std::string_view>(*metadata_.text) : std::nullopt;
+}
+
+/// A write within a tick of the clock leaves a young file's times unchanged.
+bool Source::has_current_metadata() const {
+  const bool was_young = parts_.metadata && is_younger(parts_.metadata->mtime_ns, metadata_.read_ns, kRacyNanos);
+  return !metadata_.stat || (!was_young && metadata_.stat() == parts_.metadata);
 }
 
 std::shared_ptr<const File> Source::splice_file() const {

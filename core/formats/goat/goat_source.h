@@ -2,6 +2,8 @@
 // metadata.json as it was when the session was opened (goat/FORMAT.md A2). Thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +14,7 @@ namespace arborfs::goat {
 
 /// The stats of the files of a session.
 struct Parts {
-  FileStat folder;
+  FileStat folder;  // only if there are no messages
   std::optional<FileStat> messages;
   std::optional<FileStat> metadata;
   /// The stat of the session as a whole: that of its messages, or of an empty file that is the folder; its time is the
@@ -20,10 +22,18 @@ struct Parts {
   [[nodiscard]] FileStat together() const;
 };
 
+/// The text of metadata.json.
+struct Metadata {
+  std::optional<std::string> text;  // nothing if there is no such file
+  std::int64_t read_ns = 0;         // when reading began, ns since 1970
+  /// The file's stat now, nothing if there is none; null if it never changes.
+  std::function<std::optional<FileStat>()> stat;
+};
+
 class Source final : public LogSource {
  public:
-  /// `messages` and `metadata` are null and nothing if there are no such files, as `parts` says too.
-  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, std::optional<std::string> metadata);
+  /// `messages` is null, and the text of `metadata` nothing, if there are no such files, as `parts` says too.
+  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata);
 
   [[nodiscard]] Result<std::uint64_t> size() const override;
   /// With the time of metadata.json when it was opened.
@@ -31,7 +41,7 @@ class Source final : public LogSource {
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override;
   [[nodiscard]] std::optional<std::string_view> metadata() const override;
-  [[nodiscard]] bool has_changing_metadata() const override { return true; }
+  [[nodiscard]] bool has_current_metadata() const override;
   [[nodiscard]] FileStat opened_bytes() const override { return parts_.messages.value_or(FileStat()); }
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
   [[nodiscard]] bool is_decoded() const override;
@@ -39,7 +49,7 @@ class Source final : public LogSource {
  private:
   const Parts parts_;
   const std::shared_ptr<const LogSource> messages_;  // may be null
-  const std::optional<std::string> metadata_;
+  const Metadata metadata_;
 };
 
 }  // namespace arborfs::goat

@@ -27,16 +27,26 @@ LogPlace place_in(const std::string& folder) {
   return {folder, folder + ".jsonl"};
 }
 
+/// Nothing if there is no such file.
+std::optional<FileStat> stat_metadata(const Dir& folder) {
+  const auto metadata = stat_log(folder, kMetadataFile);
+  return metadata ? std::optional(*metadata) : std::nullopt;
+}
+
 /// Errors: not_found if the folder is not a session; those of the messages.
 Result<Parts> parts_in(const Dir& folder) {
   Parts parts;
-  ASSIGN_OR_RETURN(parts.folder, folder.stat());
   const auto messages = stat_log(folder, kMessagesFile);
-  const auto metadata = stat_log(folder, kMetadataFile);
-  parts.messages = messages ? std::optional(*messages) : std::nullopt;
-  parts.metadata = metadata ? std::optional(*metadata) : std::nullopt;
-  const bool is_session = messages || (metadata && messages.error().code == Errc::not_found);
-  return is_session ? Result<Parts>(parts) : messages.error();
+  parts.metadata = stat_metadata(folder);
+  if (messages) {
+    parts.messages = *messages;
+    return parts;
+  }
+  if (!parts.metadata || messages.error().code != Errc::not_found) {
+    return messages.error();
+  }
+  ASSIGN_OR_RETURN(parts.folder, folder.stat());
+  return parts;
 }
 
 /// Nothing, in `parts` too, if it cannot be read.
@@ -147,16 +157,27 @@ Result<FileStat> Store::stat_in(const Dir& folder, const LogPlace& /*place*/) co
 
 Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
+  const auto open_again = [root = paths().sessions, folder = place.folder] {
+    return Dir::open_below_root(root, folder);
+  };
   Parts parts;
-  ASSIGN_OR_RETURN(parts.folder, dir.stat());
-  auto metadata = read_metadata(dir, parts);
-  const auto reopen = [root = paths().sessions, folder = place.folder]() -> Result<File> {
-    ASSIGN_OR_RETURN(const auto again, Dir::open_below_root(root, folder));
+  Metadata metadata;
+  metadata.read_ns = now_ns();
+  metadata.text = read_metadata(dir, parts);
+  metadata.stat = [open_again] {
+    const auto again = open_again();
+    return again ? stat_metadata(*again) : std::nullopt;
+  };
+  const auto reopen = [open_again]() -> Result<File> {
+    ASSIGN_OR_RETURN(const auto again, open_again());
     return File::open_in(again, kMessagesFile);
   };
   ASSIGN_OR_RETURN(auto messages, open_messages(dir, reopen, parts));
   if (!parts.messages && !parts.metadata) {
     return Error{Errc::not_found, "the session's folder has neither messages nor metadata"};
+  }
+  if (!messages) {
+    ASSIGN_OR_RETURN(parts.folder, dir.stat());
   }
   return std::shared_ptr<const LogSource>(
       std::make_shared<const Source>(parts, std::move(messages), std::move(metadata)));

@@ -1,5 +1,4 @@
-// How long ago a log must have been written for facts about it to be reliable. Internal to core/session and
-// core/search.
+// How long ago a log must have been written for facts about it to be reliable.
 #pragma once
 
 #include <cstdint>
