@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -9,8 +10,8 @@
 namespace arborfs {
 
 // A line is `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`. The second word of a process that waits is `->`.
-bool is_flocked_elsewhere(const FileStat& file) {
-  const std::string inode = std::to_string(file.ino);
+std::set<std::uint64_t> inodes_flocked_elsewhere() {
+  std::set<std::uint64_t> found;
   const std::string self = std::to_string(::getpid());
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
@@ -22,11 +23,18 @@ bool is_flocked_elsewhere(const FileStat& file) {
     std::string process;
     std::string place;
     words >> number >> kind >> advisory >> mode >> process >> place;
-    if (kind == "FLOCK" && process != self && place.substr(place.rfind(':') + 1) == inode) {
-      return true;
+    const char* const end = place.data() + place.size();
+    std::uint64_t inode = 0;
+    const auto [stopped, failed] = std::from_chars(place.data() + place.rfind(':') + 1, end, inode);
+    if (kind == "FLOCK" && process != self && failed == std::errc() && stopped == end) {
+      found.insert(inode);
     }
   }
-  return false;
+  return found;
+}
+
+bool is_flocked_elsewhere(const FileStat& file) {
+  return inodes_flocked_elsewhere().contains(file.ino);
 }
 
 }  // namespace arborfs

@@ -2,12 +2,18 @@
 // take it at the same moment. Any thread.
 #pragma once
 
+#include <cstdint>
+#include <set>
+
 #include "core/os/file.h"
 
 namespace arborfs {
 
-/// True if another process that this one can see took an flock(2) lock on the file that is still held. Files are
-/// distinguished by inode number, because some file systems report another device here than stat(2) does.
+/// The inode numbers of the files on which other processes that this one can see took flock(2) locks that are still
+/// held. Files are distinguished by inode number, because some file systems report another device here than stat(2)
+/// does.
+std::set<std::uint64_t> inodes_flocked_elsewhere();
+/// True if the file is one of them.
 bool is_flocked_elsewhere(const FileStat& file);
 
 }  // namespace arborfs

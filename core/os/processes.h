@@ -8,6 +8,9 @@
 
 namespace arborfs {
 
+/// Longer than a program keeps a log open or locked for one write.
+inline constexpr std::chrono::milliseconds kLongestWrite{100};
+
 /// True if `seen` stays true for `patience`. Calls it repeatedly until then: a file that another process holds open for
 /// just one write should not be reported.
 bool is_lasting(const std::function<bool()>& seen, std::chrono::milliseconds patience);

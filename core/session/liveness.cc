@@ -11,9 +11,9 @@ namespace arborfs {
 
 namespace {
 
-/// Longer than one append keeps the log open or locked. A session that was live recently needs no second check.
+/// How long a log must be open or locked. A session that was live recently needs no second check.
 std::chrono::milliseconds one_write(const Session& session) {
-  return std::chrono::milliseconds(session.was_live_lately() ? 0 : 100);
+  return session.was_live_lately() ? std::chrono::milliseconds(0) : kLongestWrite;
 }
 
 void look_at_file(const Session& session, const Dir& folder, Liveness& found) {
@@ -46,17 +46,25 @@ void look_at_log(const Session& session, const Dir& folder, bool may_be_locked, 
   }
 }
 
-void look_for_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look,
-                     Liveness& found) {
+void take_reasons(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look,
+                  Liveness& found) {
   for (std::string& reason : look.reasons(session, now, catalog.state_of(session).marks)) {
     found.reasons.push_back(std::move(reason));
     found.state = std::max(found.state, Liveness::State::maybe);
   }
-  std::vector<std::string> proofs = look.proofs(session);
+}
+
+void take_proofs(const std::vector<std::string>& proofs, Liveness& found) {
   if (!proofs.empty()) {
     found.state = Liveness::State::live;
     found.reasons.insert(found.reasons.begin(), proofs.begin(), proofs.end());
   }
+}
+
+void look_for_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look,
+                     Liveness& found) {
+  take_reasons(session, now, catalog, look, found);
+  take_proofs(look.proofs(session), found);
 }
 
 }  // namespace
@@ -81,6 +89,17 @@ Liveness check_liveness(const Session& session, const Catalog& catalog, const Ag
 Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look) {
   Liveness found;
   look_for_traces(session, now, catalog, look, found);
+  return found;
+}
+
+Liveness check_under_lock(const Session& session, const Dir& folder, const LogWriter& writer, const Catalog& catalog,
+                          const AgentLook& look) {
+  Liveness found;
+  take_reasons(session, writer.stat(), catalog, look, found);
+  take_proofs(look.proofs_under_lock(session, folder), found);
+  if (writer.is_open_elsewhere()) {
+    take_proofs({"another process has the log open for writing"}, found);
+  }
   return found;
 }
 

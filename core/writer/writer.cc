@@ -41,6 +41,12 @@ Result<void> Writer::check_quiet(const SessionPtr& session, bool force) const {
   return Error{Errc::busy, liveness_words(found) + "; end that program, or force it"};
 }
 
+bool Writer::is_surely_quiet(const Session& session, const Dir& folder, const LogWriter& writer) const {
+  return settings_.write_live ||
+         check_under_lock(session, folder, writer, catalog_, *AgentLook::now(session.store())).state ==
+             Liveness::State::quiet;
+}
+
 Result<void> Writer::check_allows_delete() const {
   if (!settings_.allow_delete) {
     return Error{Errc::not_permitted,

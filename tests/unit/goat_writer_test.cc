@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/metadata_file.h"
 #include "tests/support/goat_stage.h"
@@ -449,6 +450,54 @@ TEST_F(GoatWriting, ASessionThatAProgramHoldsIsNotWrittenUnlessForced) {
   EXPECT_TRUE(writer().append_text(session(), {R"({"role":"user","content":"x","force":true})", true, ""}));
   EXPECT_EQ(lines_of(messages()).size(), 3U);
   EXPECT_TRUE(writer().fork(session()));
+}
+
+int lock_of(const std::string& file) {
+  const int lock = ::open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  return lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) == 0 ? lock : -1;
+}
+
+TEST_F(GoatWriting, ALockThatAProgramKeepsMakesTheSessionLive) {
+  for (const std::string name : {"messages.jsonl", "transcript.jsonl"}) {
+    const OtherProgram goat([&] { return lock_of(stage_.base() + "/s1/" + name); });
+    const auto refused = writer().append_text(session(), {"x", false, ""});
+    ASSERT_EQ(code_of(refused), Errc::busy) << name;
+    EXPECT_THAT(refused.error().message, HasSubstr("another process holds " + name + ".lock; end that program"));
+  }
+  EXPECT_EQ(messages(), kMessages);
+  EXPECT_TRUE(writer().append_text(session(), {"x", false, ""}));
+}
+
+TEST_F(GoatWriting, ARefusedAppendMakesNoFiles) {
+  stage_.add("s2", "");
+  stage_.start();
+  const std::vector<std::string> names{"messages.jsonl", "metadata.json"};
+  const OtherProgram goat(
+      [&] { return ::open((stage_.base() + "/s1/messages.jsonl").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); });
+  EXPECT_EQ(code_of(writer().append_text(session(), {"x", false, ""})), Errc::busy);
+  EXPECT_EQ(testing::GoatStage::names_in(stage_.base() + "/s1"), names);
+  const OtherProgram other([&] { return lock_of(stage_.base() + "/s2/transcript.jsonl"); });
+  EXPECT_EQ(code_of(writer().append_text(stage_.session("s2"), {"x", false, ""})), Errc::busy);
+  EXPECT_EQ(testing::GoatStage::names_in(stage_.base() + "/s2"),
+            (std::vector<std::string>{"metadata.json", "transcript.jsonl.lock"}));
+}
+
+TEST_F(GoatWriting, ALogIsOnlyLockedAtOnceIfNothingHasToBeMade) {
+  auto opened = Dir::open_root(stage_.base() + "/s1");
+  ASSERT_TRUE(opened);
+  const auto folder = std::make_shared<const Dir>(std::move(*opened));
+  const auto try_lock = [&] { return goat::try_lock_log(Disk::real(), folder, "messages.jsonl"); };
+  EXPECT_EQ(try_lock(), nullptr);
+  EXPECT_EQ(testing::GoatStage::names_in(stage_.base() + "/s1"),
+            (std::vector<std::string>{"messages.jsonl", "metadata.json"}));
+  ASSERT_TRUE(goat::lock_log(Disk::real(), folder, "messages.jsonl"));
+  const auto locked = try_lock();
+  ASSERT_NE(locked, nullptr);
+  EXPECT_EQ(locked->stat().size, kMessages.size());
+  EXPECT_EQ(try_lock(), nullptr);
+  locked->release();
+  std::filesystem::remove(stage_.base() + "/s1/messages.jsonl");
+  EXPECT_EQ(try_lock(), nullptr);
 }
 
 /// Appends as goat does: with a descriptor that stays open, and under its lock for each write.

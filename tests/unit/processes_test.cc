@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/os/disk.h"
+#include "core/os/held_locks.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
@@ -159,6 +161,37 @@ TEST_F(ProcessesTest, ProcessWithoutItsFirstThreadIsAlive) {
     ASSERT_TRUE(std::getline(file, stat));
   }
   EXPECT_TRUE(is_process_alive(process.pid()));
+}
+
+TEST_F(ProcessesTest, OnlyLocksOfOtherProcessesAreReported) {
+  const std::string path = temp_.root() + "/";
+  const auto lock = [&](const std::string& name) {
+    const int fd = ::open((path + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return fd >= 0 && ::flock(fd, LOCK_EX | LOCK_NB) == 0 ? fd : -1;
+  };
+  const auto is_locked = [&](const std::string& name) {
+    return inodes_flocked_elsewhere().contains(Dir::stat_root(path + name)->ino);
+  };
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  {
+    const testing::Child child([&] {
+      const char byte = lock("theirs") >= 0 ? 'y' : 'n';
+      static_cast<void>(!::write(ready[1], &byte, 1));
+      ::pause();
+    });
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    ASSERT_EQ(byte, 'y');
+    const UniqueFd own(lock("own"));
+    ASSERT_TRUE(own);
+    EXPECT_TRUE(is_locked("theirs"));
+    EXPECT_FALSE(is_locked("own"));
+    EXPECT_TRUE(is_flocked_elsewhere(*Dir::stat_root(path + "theirs")));
+  }
+  EXPECT_FALSE(is_locked("theirs"));
+  ::close(ready[0]);
+  ::close(ready[1]);
 }
 
 TEST_F(ProcessesTest, BriefConditionIsNotLasting) {

@@ -3,7 +3,8 @@
 #include <dirent.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdint>
+#include <set>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -82,20 +83,41 @@ class FileLocks final : public LiveSigns {
   [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
     std::vector<std::string> found;
     const auto folder = store_.folder(place);
-    for (const char* const name : {"messages.jsonl.lock", "transcript.jsonl.lock"}) {
-      const auto is_held = [&] {
-        const auto lock = folder->stat(name);
-        return lock && is_flocked_elsewhere(*lock);
-      };
-      if (folder && is_lasting(is_held, kLongestWrite)) {
-        found.push_back("another process holds " + std::string(name));
+    if (!folder) {
+      return found;
+    }
+    for (const std::string& name : held(*folder, {lock_file_of(kMessagesFile), lock_file_of(kTranscriptFile)})) {
+      if (is_lasting([&] { return !held(*folder, {name}).empty(); }, kLongestWrite)) {
+        found.push_back("another process holds " + name);
       }
+    }
+    return found;
+  }
+  /// The caller holds the lock of the messages.
+  [[nodiscard]] std::vector<std::string> under_lock(const LogPlace& /*place*/, const Dir& folder) const override {
+    auto found = held(folder, {lock_file_of(kTranscriptFile)});
+    for (std::string& name : found) {
+      name = "another process holds " + name;
     }
     return found;
   }
 
  private:
-  static constexpr std::chrono::milliseconds kLongestWrite{100};  // a lock is held for one write
+  /// Those of the lock files that another process holds now.
+  static std::vector<std::string> held(const Dir& folder, const std::vector<std::string>& names) {
+    std::vector<std::string> found;
+    std::optional<std::set<std::uint64_t>> inodes;
+    for (const std::string& name : names) {
+      if (const auto lock = folder.stat(name)) {
+        inodes = inodes ? inodes : std::optional(inodes_flocked_elsewhere());
+        if (inodes->contains(lock->ino)) {
+          found.push_back(name);
+        }
+      }
+    }
+    return found;
+  }
+
   const Store& store_;
 };
 
@@ -197,7 +219,7 @@ std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
 
 Result<std::unique_ptr<LogWriter>> Store::writer(const LogPlace& place) {
   ASSIGN_OR_RETURN(auto dir, folder(place));
-  return lock_log(disk(), std::move(dir), kMessagesFile);
+  return lock_log(disk(), std::make_shared<const Dir>(std::move(dir)), kMessagesFile);
 }
 
 std::vector<FileFinding> Store::faults() const {

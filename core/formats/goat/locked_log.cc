@@ -34,6 +34,15 @@ Result<File> open_or_make(Disk& disk, const Dir& folder, const std::string& name
   return File::of(std::move(*made));
 }
 
+/// False if the lock file has been replaced since it was opened with this stat.
+Result<bool> is_still_named(const Dir& folder, const std::string& name, const FileStat& locked) {
+  const auto named = folder.stat(name);
+  if (!named && named.error().code != Errc::not_found) {
+    return named.error();
+  }
+  return named && named->same_file(locked);
+}
+
 /// True if the lock is taken.
 Result<bool> wait_for(int fd) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -53,7 +62,8 @@ Result<bool> wait_for(int fd) {
 
 class LockedLog final : public LogChange {
  public:
-  LockedLog(Disk& disk, Dir folder, std::string name, UniqueFd lock, File log, const FileStat& stat, bool is_made)
+  LockedLog(Disk& disk, std::shared_ptr<const Dir> folder, std::string name, UniqueFd lock, File log,
+            const FileStat& stat, bool is_made)
       : LogChange(disk, std::move(log), stat),
         folder_(std::move(folder)),
         name_(std::move(name)),
@@ -63,7 +73,7 @@ class LockedLog final : public LogChange {
   [[nodiscard]] bool is_open_elsewhere() const override {
     return is_open_for_writing(reader(), std::chrono::milliseconds(0));
   }
-  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_.stat(name_); }
+  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(name_); }
   void release() override { lock_ = UniqueFd(); }
   Result<void> sync() override {
     RETURN_IF_ERROR(LogChange::sync());
@@ -72,15 +82,15 @@ class LockedLog final : public LogChange {
 
  protected:
   Result<UniqueFd> open(For what) override {
-    return what == For::append ? disk().open_append(folder_, name_) : disk().open_update(folder_, name_);
+    return what == For::append ? disk().open_append(*folder_, name_) : disk().open_update(*folder_, name_);
   }
   Result<void> put_in_place(LogDraft& /*draft*/) override {
     return Error{Errc::unsupported, "goat keeps the file open, so it is never replaced"};
   }
-  Result<void> sync_names() override { return disk().sync_folder(folder_); }
+  Result<void> sync_names() override { return disk().sync_folder(*folder_); }
 
  private:
-  const Dir folder_;
+  const std::shared_ptr<const Dir> folder_;
   const std::string name_;
   UniqueFd lock_;
   const bool is_made_;
@@ -88,8 +98,12 @@ class LockedLog final : public LogChange {
 
 }  // namespace
 
+std::string lock_file_of(const std::string& file) {
+  return file + ".lock";
+}
+
 Result<UniqueFd> take_lock(Disk& disk, const Dir& folder, const std::string& file) {
-  const std::string name = file + ".lock";
+  const std::string name = lock_file_of(file);
   for (;;) {
     bool is_made = false;
     ASSIGN_OR_RETURN(auto lock, open_or_make(disk, folder, name, kLockMode, is_made));
@@ -98,23 +112,40 @@ Result<UniqueFd> take_lock(Disk& disk, const Dir& folder, const std::string& fil
       return Error{Errc::busy, "another program holds " + name + "; try again"};
     }
     ASSIGN_OR_RETURN(const auto locked, lock.stat());
-    const auto named = folder.stat(name);
-    if (named && named->same_file(locked)) {
+    ASSIGN_OR_RETURN(const bool is_valid, is_still_named(folder, name, locked));
+    if (is_valid) {
       return std::move(lock).take();
-    }
-    if (!named && named.error().code != Errc::not_found) {
-      return named.error();
     }
   }
 }
 
-Result<std::unique_ptr<LogWriter>> lock_log(Disk& disk, Dir folder, const std::string& file) {
-  ASSIGN_OR_RETURN(auto lock, take_lock(disk, folder, file));
+Result<std::unique_ptr<LogWriter>> lock_log(Disk& disk, std::shared_ptr<const Dir> folder, const std::string& file) {
+  ASSIGN_OR_RETURN(auto lock, take_lock(disk, *folder, file));
   bool is_made = false;
-  ASSIGN_OR_RETURN(auto log, open_or_make(disk, folder, file, kLogMode, is_made));
+  ASSIGN_OR_RETURN(auto log, open_or_make(disk, *folder, file, kLogMode, is_made));
   ASSIGN_OR_RETURN(const auto stat, log.stat());
   return std::unique_ptr<LogWriter>(
       std::make_unique<LockedLog>(disk, std::move(folder), file, std::move(lock), std::move(log), stat, is_made));
+}
+
+std::unique_ptr<LogWriter> try_lock_log(Disk& disk, std::shared_ptr<const Dir> folder, const std::string& file) {
+  const std::string name = lock_file_of(file);
+  FileStat locked;
+  auto lock = File::open_in(*folder, name, &locked);
+  if (!lock || ::flock(lock->fd(), LOCK_EX | LOCK_NB) != 0) {
+    return nullptr;
+  }
+  const auto is_valid = is_still_named(*folder, name, locked);
+  if (!is_valid || !*is_valid) {
+    return nullptr;
+  }
+  FileStat stat;
+  auto log = File::open_in(*folder, file, &stat);
+  if (!log) {
+    return nullptr;
+  }
+  return std::make_unique<LockedLog>(disk, std::move(folder), file, std::move(*lock).take(), std::move(*log), stat,
+                                     false);
 }
 
 }  // namespace arborfs::goat

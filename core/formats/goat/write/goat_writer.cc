@@ -147,16 +147,48 @@ void GoatWriter::take_back_parts() {
   }
 }
 
+/// The right to append to a session's messages.
+struct GoatWriter::Held {
+  std::shared_ptr<const Dir> folder;
+  std::unique_ptr<LogWriter> writer;
+  Result<void> quiet;  // an error if an agent may have the session open
+
+  Result<void> refresh(Session& session) const {
+    session.forget_look();
+    return session.refresh(Depth::index, [&] { return session.store().stat_in(*folder, session.place()); });
+  }
+};
+
+/// Takes goat's lock. Signs of an agent that are seen under it may pass within one write, for which it is released.
+Result<GoatWriter::Held> GoatWriter::hold(const SessionPtr& session, bool is_forced) {
+  SessionStore& store = session->store();
+  ASSIGN_OR_RETURN(auto dir, store.folder(session->place()));
+  Held held;
+  held.folder = std::make_shared<const Dir>(std::move(dir));
+  held.writer = goat::try_lock_log(store.disk(), held.folder, goat::kMessagesFile);
+  if (held.writer == nullptr || !is_surely_quiet(*session, *held.folder, *held.writer)) {
+    held.writer.reset();
+    held.quiet = check_quiet(session, false);
+    RETURN_IF_ERROR(is_forced ? Result<void>() : held.quiet);
+    ASSIGN_OR_RETURN(held.writer, goat::lock_log(store.disk(), held.folder, goat::kMessagesFile));
+  }
+  ASSIGN_OR_RETURN(const bool is_cut, take_back_part(session, *held.writer));
+  if (is_cut) {
+    ASSIGN_OR_RETURN(held.writer, goat::lock_log(store.disk(), held.folder, goat::kMessagesFile));
+  }
+  return held;
+}
+
 /// Appends the lines, with a line feed before them if necessary, in one write.
-Result<void> GoatWriter::append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines) {
+Result<void> GoatWriter::append_lines(const SessionPtr& session, const Held& held, const std::string& lines) {
+  LogWriter& writer = *held.writer;
   {
     const auto note = catalog().state_of(*session).pending.note(session->place(), writer.stat(), lines);
     RETURN_IF_ERROR(writer.append(lines));
   }
   writer.release();
   const auto synced = syncs() ? writer.sync() : Result<void>();
-  session->forget_look();
-  const auto read = session->refresh(Depth::index);
+  const auto read = held.refresh(*session);
   session->note_own_write();
   if (!synced) {
     return written_but_not_synced(synced.error());
@@ -172,25 +204,18 @@ Result<void> GoatWriter::append_batch(const SessionPtr& session, const std::vect
   const Session::Use use(session);
   RETURN_IF_ERROR(session->has(Depth::index) ? Result<void>() : session->refresh(Depth::index));
   RETURN_IF_ERROR(end_of(*session));  // a log that refuses appends gets no lock file; below it is read as it is now
-  const auto quiet = check_quiet(session, false);
-  if (!quiet && std::none_of(batch.begin(), batch.end(), [](const Waiting* one) { return one->records->force; })) {
-    return quiet;
-  }
-  ASSIGN_OR_RETURN(auto writer, session->store().writer(session->place()));
-  ASSIGN_OR_RETURN(const bool is_cut, take_back_part(session, *writer));
-  if (is_cut) {
-    ASSIGN_OR_RETURN(writer, session->store().writer(session->place()));
-  }
-  session->forget_look();
-  RETURN_IF_ERROR(session->refresh(Depth::index));
+  const bool is_forced =
+      std::any_of(batch.begin(), batch.end(), [](const Waiting* one) { return one->records->force; });
+  ASSIGN_OR_RETURN(const auto held, hold(session, is_forced));
+  RETURN_IF_ERROR(held.refresh(*session));
   ASSIGN_OR_RETURN(End end, end_of(*session));
   ASSIGN_OR_RETURN(const auto shape, shape_of(*end.log, end.first_offset, end.first_length));
-  ASSIGN_OR_RETURN(std::string lines, lead_for(*end.log, writer->stat().size));
+  ASSIGN_OR_RETURN(std::string lines, lead_for(*end.log, held.writer->stat().size));
   const std::string time = goat::timestamp_now();
   std::vector<Waiting*> written;
   for (Waiting* one : batch) {
     const auto& records = *one->records;
-    auto may = quiet || records.force ? Result<void>() : quiet;
+    auto may = records.force ? Result<void>() : held.quiet;
     may = may && !one->at->empty() ? check_end(*session, *one->at, end.leaf) : may;
     if (may && !records.if_leaf.empty() && records.if_leaf != (end.leaf.empty() ? "root" : end.leaf)) {
       may = Error{Errc::stale, "the leaf is no longer that entry"};
@@ -207,7 +232,7 @@ Result<void> GoatWriter::append_batch(const SessionPtr& session, const std::vect
     one->result = std::move(result);
     written.push_back(one);
   }
-  const auto done = written.empty() ? Result<void>() : append_lines(session, *writer, lines);
+  const auto done = written.empty() ? Result<void>() : append_lines(session, held, lines);
   for (Waiting* one : written) {
     one->result = done ? std::move(one->result) : Result<AppendResult>(done.error());
   }
@@ -228,10 +253,10 @@ void GoatWriter::run(const SessionPtr& session, const std::vector<Waiting*>& bat
 
 Result<AppendResult> GoatWriter::append_to_transcript(const SessionPtr& session, const goat::NewRecords& records) {
   RETURN_IF_ERROR(check(session, records.force));
-  ASSIGN_OR_RETURN(auto folder, session->store().folder(session->place()));
-  ASSIGN_OR_RETURN(const auto reading, session->store().folder(session->place()));
-  ASSIGN_OR_RETURN(auto writer, goat::lock_log(session->store().disk(), std::move(folder), goat::kTranscriptFile));
-  ASSIGN_OR_RETURN(const auto transcript, File::open_in(reading, goat::kTranscriptFile));
+  ASSIGN_OR_RETURN(auto dir, session->store().folder(session->place()));
+  const auto folder = std::make_shared<const Dir>(std::move(dir));
+  ASSIGN_OR_RETURN(auto writer, goat::lock_log(session->store().disk(), folder, goat::kTranscriptFile));
+  ASSIGN_OR_RETURN(const auto transcript, File::open_in(*folder, goat::kTranscriptFile));
   const LogPlace noted{session->place().folder, transcript_name(session->place())};
   PendingAppends& pending = catalog().state_of(*session).pending;
   if (pending.has(noted.file) && pending.take_back(*writer, noted.file)) {

@@ -54,10 +54,12 @@ class GoatWriter final : public Writer {
     Result<AppendResult> result = Error{Errc::io, "it was not written"};
   };
   struct Places;
+  struct Held;
   [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
   void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
   Result<void> append_batch(const SessionPtr& session, const std::vector<Waiting*>& batch);
-  Result<void> append_lines(const SessionPtr& session, LogWriter& writer, const std::string& lines);
+  Result<Held> hold(const SessionPtr& session, bool is_forced);
+  Result<void> append_lines(const SessionPtr& session, const Held& held, const std::string& lines);
   Result<bool> take_back_part(const SessionPtr& session, LogWriter& writer);
   Result<AppendResult> append_to_transcript(const SessionPtr& session, const goat::NewRecords& records);
   void update_metadata(const SessionPtr& session);
