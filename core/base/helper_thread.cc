@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -45,11 +47,25 @@ class Attributes {
 }  // namespace
 
 struct HelperThread::Task {
+  enum class State : std::uint8_t { waits, begun, dropped };
   std::function<void()> work;
   std::optional<cpu_set_t> allowed;
+  std::atomic<State> state{State::waits};
 
-  static void* run(void* task) {
-    const auto& self = *static_cast<Task*>(task);
+  Task(std::function<void()> its_work, std::optional<cpu_set_t> processors)
+      : work(std::move(its_work)), allowed(processors) {}
+  bool leave_wait(State next) {
+    State waits = State::waits;
+    return state.compare_exchange_strong(waits, next);
+  }
+
+  /// `given` points to a reference to the task, which it deletes.
+  static void* run(void* given) {
+    const std::unique_ptr<const std::shared_ptr<Task>> task(static_cast<const std::shared_ptr<Task>*>(given));
+    Task& self = **task;
+    if (!self.leave_wait(State::begun)) {
+      return nullptr;
+    }
     if (self.allowed) {
       ::sched_setaffinity(0, sizeof *self.allowed, &*self.allowed);
     }
@@ -58,23 +74,36 @@ struct HelperThread::Task {
   }
 };
 
-HelperThread::HelperThread(std::function<void()> work) : task_(new Task{std::move(work), allowed_processors()}) {
+HelperThread::HelperThread(std::function<void()> work)
+    : task_(std::make_shared<Task>(std::move(work), allowed_processors())) {
   const auto others = task_->allowed ? other_processors(*task_->allowed) : std::nullopt;
   Attributes elsewhere;
   if (others) {
     elsewhere.begin_on(*others);
   }
-  int failed = ::pthread_create(&thread_, elsewhere.get(), Task::run, task_.get());
+  auto given = std::make_unique<std::shared_ptr<Task>>(task_);
+  int failed = ::pthread_create(&thread_, elsewhere.get(), Task::run, given.get());
   if (failed != 0 && others) {  // for example, the process may no longer use those processors
-    failed = ::pthread_create(&thread_, nullptr, Task::run, task_.get());
+    failed = ::pthread_create(&thread_, nullptr, Task::run, given.get());
   }
   if (failed != 0) {
     throw std::system_error(failed, std::generic_category(), "start a thread");
   }
+  static_cast<void>(given.release());
+}
+
+bool HelperThread::drop_unless_begun() {
+  if (!is_dropped_ && task_->leave_wait(Task::State::dropped)) {
+    ::pthread_detach(thread_);
+    is_dropped_ = true;
+  }
+  return is_dropped_;
 }
 
 HelperThread::~HelperThread() {
-  ::pthread_join(thread_, nullptr);
+  if (!is_dropped_) {
+    ::pthread_join(thread_, nullptr);
+  }
 }
 
 }  // namespace arborfs

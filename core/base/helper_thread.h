@@ -16,15 +16,18 @@ class HelperThread {
  public:
   /// Throws std::system_error if no thread can be started. An exception from `work` ends the process.
   explicit HelperThread(std::function<void()> work);
-  /// Waits until `work` returns.
+  /// Waits until `work` returns, unless it was dropped.
   ~HelperThread();
+  /// Drops `work` if it has not begun: it never will then. Returns true if it was dropped.
+  bool drop_unless_begun();
   HelperThread(const HelperThread&) = delete;
   HelperThread& operator=(const HelperThread&) = delete;
 
  private:
   struct Task;
-  std::unique_ptr<Task> task_;
+  std::shared_ptr<Task> task_;  // the thread has it too
   pthread_t thread_{};
+  bool is_dropped_ = false;
 };
 
 }  // namespace arborfs

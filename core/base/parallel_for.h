@@ -36,7 +36,10 @@ void parallel_for(std::size_t count, const Work& work) {
     }
   }
   run(thrown_here);
-  helper.reset();
+  if (helper) {
+    helper->drop_unless_begun();  // the kernel may need longer to start it than the work took
+    helper.reset();
+  }
   for (const std::exception_ptr& thrown : {thrown_here, thrown_there}) {
     if (thrown) {
       std::rethrow_exception(thrown);

@@ -53,6 +53,36 @@ TEST(HelperThread, HasTheAffinityOfItsCreator) {
   EXPECT_TRUE(CPU_EQUAL(&mine, &its));
 }
 
+TEST(HelperThread, DropsOnlyWorkThatHasNotBegun) {
+  std::atomic<int> begun{0};
+  int dropped = 0;
+  constexpr int kRounds = 200;
+  for (int i = 0; i < kRounds; ++i) {
+    HelperThread helper([&] { ++begun; });
+    if (i % 2 == 0) {
+      while (begun + dropped == i) {
+      }
+      EXPECT_FALSE(helper.drop_unless_begun());
+    } else {
+      dropped += helper.drop_unless_begun() ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(begun + dropped, kRounds) << "each ran or was dropped";
+}
+
+TEST(HelperThread, DropsWorkForWhichNoProcessorIsFree) {
+  const Pinned pinned(::sched_getcpu());  // the helper starts here too, after this thread's turn
+  std::atomic<bool> has_run{false};
+  bool is_dropped = false;
+  for (int i = 0; i < 100 && !is_dropped; ++i) {
+    has_run = false;
+    HelperThread helper([&] { has_run = true; });
+    is_dropped = helper.drop_unless_begun();
+  }
+  EXPECT_TRUE(is_dropped);
+  EXPECT_FALSE(has_run);
+}
+
 TEST(HelperThread, StartsOnASingleProcessor) {
   const Pinned pinned(::sched_getcpu());
   bool has_run = false;
