@@ -50,6 +50,11 @@ Session::Head Session::head() const {
   return head_;
 }
 
+std::string Session::title() const {
+  const std::shared_lock lock(mutex_);
+  return head_.header.title;
+}
+
 Session::Standing Session::standing() const {
   const std::shared_lock lock(mutex_);
   return {head_.header.cwd, head_.header.id, agent_locked(), head_.header.started_by};

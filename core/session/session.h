@@ -91,6 +91,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// because the header does not always show it.
   [[nodiscard]] std::string_view format_name() const;
   [[nodiscard]] Head head() const;
+  /// The title in its head; "" if it has none.
+  [[nodiscard]] std::string title() const;
   [[nodiscard]] Standing standing() const;
   /// True if the head was read, by the scan that found the log or since.
   [[nodiscard]] bool has_head() const;

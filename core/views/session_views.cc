@@ -24,7 +24,7 @@ ContentResult make_session_json(const ViewRequest& request) {
 }
 
 ContentResult make_title(const ViewRequest& request) {
-  const std::string title = request.session.head().header.title;
+  const std::string title = request.session.title();
   return literal_content(title.empty() ? "" : visible_line(title, kWholeTitle) + "\n");
 }
 

@@ -126,7 +126,7 @@ TEST_F(WritesToOpenCodeFiles, ATitleChangesNothingElse) {
   const auto title = writer->set_title(session, " A \x01 new\n\"title\" ");
   ASSERT_TRUE(title) << title.error().message;
   EXPECT_EQ(*title, "A   new \"title\"");
-  EXPECT_EQ(session->head().header.title, *title);
+  EXPECT_EQ(session->title(), *title);
   const std::string own = fs::relative(session_file(session), storage()).string();
   auto after = all_files();
   const std::size_t updated = before.at(own).find("\"updated\": ") + 11;

@@ -71,7 +71,7 @@ TEST_P(WritesToBothSchemas, ATitleChangesNothingElse) {
   const auto title = writer->set_title(session, " A \x01 new\ntitle ");
   ASSERT_TRUE(title) << title.error().message;
   EXPECT_EQ(*title, "A   new title");
-  EXPECT_EQ(session->head().header.title, "A   new title");
+  EXPECT_EQ(session->title(), "A   new title");
   EXPECT_EQ(Program(database).run("SELECT count(*) FROM session WHERE title = 'A   new title'"), "1\n");
   EXPECT_EQ(*writer->set_title(session, "made by a program", false, "auto"), "A   new title");
   expect_sound();

@@ -49,7 +49,7 @@ class Samples {
       EXPECT_EQ(session->head().problem, "") << id;
       const auto guard = session->read();
       EXPECT_TRUE(guard && guard->index().size() > 0) << id;
-      EXPECT_EQ(guard && !guard->index().damage().empty(), session->head().header.title == kDamaged) << id;
+      EXPECT_EQ(guard && !guard->index().damage().empty(), session->title() == kDamaged) << id;
     }
   }
   explicit Samples(const std::string& agent) : Samples(agent, agent) {}
@@ -59,7 +59,7 @@ class Samples {
     std::string leaves;
     const auto view = catalog_->view();
     for (const auto& [id, session] : view->by_id) {
-      if (session->head().header.title == title) {
+      if (session->title() == title) {
         leaves += leaf_text(*session) + "\n";
       }
     }

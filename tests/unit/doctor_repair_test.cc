@@ -235,7 +235,7 @@ TEST_F(DoctorRepair, TitleSlotStaysFirst) {
   const auto session = put(line(slot) + line("garbage") + line(one_));
   ASSERT_TRUE(mend(session));
   EXPECT_EQ(stage_.lines(session).at(0), slot);
-  EXPECT_EQ(session->head().header.title, "T");
+  EXPECT_EQ(session->title(), "T");
   EXPECT_THAT(kinds(session), IsEmpty());
 }
 

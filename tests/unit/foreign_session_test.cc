@@ -72,7 +72,7 @@ TEST_F(ForeignSessionTest, ViewsFollowTheFormat) {
   write(header_of("b") + second + first);
   const auto session = only();
   ASSERT_TRUE(session);
-  EXPECT_EQ(session->head().header.title, "A title");
+  EXPECT_EQ(session->title(), "A title");
   EXPECT_EQ(first_user_text(*session, 40), "first");
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_EQ(bytes(session, item_views::entry_json, 1), first);

@@ -192,7 +192,7 @@ TEST_F(GoatWriting, ATitleKeepsEveryOtherByteOfTheMetadata) {
   std::string wanted = stage_.metadata("s1");
   wanted.replace(wanted.find("First"), 5, "New \\u003ctitle\\u003e");
   EXPECT_EQ(stage_.file("metadata.json"), wanted);
-  EXPECT_EQ(session()->head().header.title, "New <title>");
+  EXPECT_EQ(session()->title(), "New <title>");
   EXPECT_EQ(*writer().set_title(session(), "Automatic", false, "auto"), "New <title>");
 }
 

@@ -375,11 +375,11 @@ TEST_F(OpalWriting, AForkHasAllLinesAndAnIdOfItsOwn) {
   ASSERT_TRUE(writer_->set_title(session(), "Old"));
   const auto again = writer_->fork(session(), "", false, std::string());
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->session->head().header.title, "Old (fork)");
+  EXPECT_EQ(again->session->title(), "Old (fork)");
   const auto named = writer_->fork(again->session, "", false, std::string("Own"));
   ASSERT_TRUE(named);
-  EXPECT_EQ(named->session->head().header.title, "Own");
-  EXPECT_EQ(writer_->fork(named->session, "", false, std::nullopt)->session->head().header.title, "Own");
+  EXPECT_EQ(named->session->title(), "Own");
+  EXPECT_EQ(writer_->fork(named->session, "", false, std::nullopt)->session->title(), "Own");
 }
 
 TEST_F(OpalWriting, AForkOfAPathEndsAtItsEntry) {

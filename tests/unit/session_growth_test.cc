@@ -77,7 +77,7 @@ TEST_F(SessionGrowth, OfClaudeCode) {
     append(file,
            line.substr(20) + "\n" + R"({"type":"custom-title","customTitle":"T)" + std::to_string(number) + "\"}\n");
   });
-  EXPECT_EQ(session->head().header.title, "T5");
+  EXPECT_EQ(session->title(), "T5");
 }
 
 TEST_F(SessionGrowth, OfCodex) {
@@ -144,7 +144,7 @@ TEST_F(SessionGrowth, OfGoat) {
     refresh();
     describe(number);
   });
-  EXPECT_EQ(session->head().header.title, "T5");
+  EXPECT_EQ(session->title(), "T5");
 }
 
 TEST_F(SessionGrowth, OfGoatReadsOldMetadataOnce) {
@@ -191,7 +191,7 @@ TEST_F(SessionGrowth, OfMetadataOfGoatThatHasTheTimeOfAnEarlierState) {
     describe(text);
     EXPECT_EQ(refresh().raw, before.raw);
   }
-  EXPECT_EQ(session->head().header.title, "After");
+  EXPECT_EQ(session->title(), "After");
 }
 
 }  // namespace

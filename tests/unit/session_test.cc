@@ -288,7 +288,7 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   };
   temp.write(kFolder, kName, line("Old") + TempStore::two_entries());
   const auto session = only();
-  EXPECT_EQ(session->head().header.title, "Old");
+  EXPECT_EQ(session->title(), "Old");
   expect_ok(session->refresh(Depth::index));
   const auto generation = session->read()->generation();
   const auto raw = session->read()->raw_generation();
@@ -297,7 +297,7 @@ TEST_F(SessionTest, TitleSlotRewrittenInPlaceChangesTheRawGenerationOnly) {
   ASSERT_TRUE(old_raw);
   std::fstream(temp.log(kFolder, kName), std::ios::in | std::ios::out) << line("New");
   expect_ok(session->refresh(Depth::index));
-  EXPECT_EQ(session->head().header.title, "New");
+  EXPECT_EQ(session->title(), "New");
   EXPECT_EQ(session->read()->generation(), generation);
   EXPECT_NE(session->read()->raw_generation(), raw);
   EXPECT_EQ(session->raw()->bytes, bytes);

@@ -49,7 +49,7 @@ TEST_F(TextFormatTest, ShowsEntriesTextsAndBranches) {
   ASSERT_EQ(view->by_id.size(), 1U);
   const auto session = view->by_id[0].second;
   ASSERT_TRUE(session->refresh(Depth::details));
-  EXPECT_EQ(session->head().header.title, "A day");
+  EXPECT_EQ(session->title(), "A day");
   EXPECT_EQ(bytes_of(session, item_views::entry_json, 2, catalog), "assistant: lunch\n");
   EXPECT_EQ(bytes_of(session, item_views::entry_text, 2, catalog), "lunch\n");
   EXPECT_EQ(bytes_of(session, *find_view("transcript.md"), 0, catalog),

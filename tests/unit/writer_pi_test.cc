@@ -83,7 +83,7 @@ class PiLogs : public ::testing::Test {
   [[nodiscard]] std::string last(const SessionPtr& session) const { return stage_.lines(session).back(); }
   [[nodiscard]] static std::string title(const SessionPtr& session) {
     EXPECT_TRUE(session->refresh(Depth::index));
-    return session->head().header.title;
+    return session->title();
   }
 
   Stage stage_{Storage::files};
@@ -467,7 +467,7 @@ TEST_F(PiLogs, NamedPiLogPreventsNewOmpLogs) {
   const auto session = put(
       TempStore::user("e1", "", "one") + "\n" + R"({"type":"session_info","id":"e2","name":"n"})" + "\n", "my-work");
   ASSERT_TRUE(session->refresh(Depth::index));
-  EXPECT_EQ(session->head().header.title, "n");
+  EXPECT_EQ(session->title(), "n");
   const auto made = stage_.writer().create({"/tmp", "", "", ""});
   ASSERT_TRUE(made);
   EXPECT_TRUE(is_of_pi(made->session));
@@ -479,11 +479,11 @@ TEST_F(PiLogs, KeepTheirNameDuringGrowth) {
                            TempStore::user("e2", "e1", std::string(5'000'000, 'x')) + "\n");
   fs::last_write_time(stage_.temp().log("-work", "log"), fs::file_time_type::clock::now() - std::chrono::hours(1));
   ASSERT_TRUE(session->refresh(Depth::index));
-  EXPECT_EQ(session->head().header.title, "far");
+  EXPECT_EQ(session->title(), "far");
   ASSERT_TRUE(session->let_go());
   stage_.temp().append("-work", "log", TempStore::user("e3", "e2", "more") + "\n");
   ASSERT_TRUE(session->refresh(Depth::head));
-  EXPECT_EQ(session->head().header.title, "far");
+  EXPECT_EQ(session->title(), "far");
 }
 
 TEST_F(PiLogs, AmbiguousLogsAllowNewSessions) {

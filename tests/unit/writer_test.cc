@@ -159,7 +159,7 @@ TEST_P(WriterTest, TitleWithoutSlotChangesOnlyTheHeader) {
       R"({"type":"session","version":3,"id":"s1","x":1e2,"timestamp":"t","cwd":"/work/pi","title":"A new \"title\""})"
       "\n" +
           TempStore::user("aaaa0001", "", "one") + "\n{torn");
-  EXPECT_EQ(session->head().header.title, "A new \"title\"");
+  EXPECT_EQ(session->title(), "A new \"title\"");
 }
 
 TEST_P(WriterTest, TitleSlotIsWrittenInPlace) {
@@ -175,7 +175,7 @@ TEST_P(WriterTest, TitleSlotIsWrittenInPlace) {
   const std::string line = stage_.lines(session).back();
   EXPECT_EQ(Stage::field(line, "type"), "title_change");
   EXPECT_EQ(Stage::field(line, "previousTitle"), "First");
-  EXPECT_EQ(session->head().header.title, "Second");
+  EXPECT_EQ(session->title(), "Second");
 }
 
 TEST_P(WriterTest, ForksLeaveTheSourceUnchanged) {

@@ -113,7 +113,7 @@ TEST(TitleSlotOfVersion1Test, IsWrittenWithTheMigration) {
                     "\n" +
                     TempStore::user("aaaa0001", "", "one") + "\n");
   ASSERT_TRUE(stage.writer().set_title(session, kTitle));
-  EXPECT_EQ(session->head().header.title, kTitle);
+  EXPECT_EQ(session->title(), kTitle);
   EXPECT_EQ(Stage::field(stage.bytes(session).substr(0, kSlot), "title"), kTitle);
 }
 

@@ -114,7 +114,7 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
 }
 
 std::string title_or_message(const Session& session) {
-  const std::string title = session.head().header.title;
+  const std::string title = session.title();
   return title.empty() ? first_user_text(session, kTitleCharacters) : visible_line(title, kTitleCharacters);
 }
 

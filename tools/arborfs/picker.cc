@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kNumbered = 20;
 
 std::string title_of(const Listed& of) {
-  const std::string title = of.session->head().header.title;
+  const std::string title = of.session->title();
   return title.empty() ? first_user_text(*of.session, kTitleCharacters) : visible_line(title, kTitleCharacters);
 }
 

@@ -75,7 +75,7 @@ std::vector<Listed> with_title(const std::vector<Listed>& all, const std::string
   const std::string wanted = search::folded(query);
   std::vector<Listed> found;
   std::copy_if(all.begin(), all.end(), std::back_inserter(found), [&](const Listed& of) {
-    return search::folded(of.session->head().header.title).find(wanted) != std::string::npos;
+    return search::folded(of.session->title()).find(wanted) != std::string::npos;
   });
   return found;
 }

@@ -97,7 +97,7 @@ std::string clock_words(std::int64_t time_ms) {
 }
 
 void print_change(const Listed& of, std::int64_t time_ms, bool json, Terminal& io) {
-  const std::string title = of.session->head().header.title;
+  const std::string title = of.session->title();
   const std::string said = last_line(*of.session);
   const std::string project = of.project ? of.project->name : "";
   if (json) {

@@ -158,7 +158,7 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
     OmpTrash trash(settings().trash, session->store().disk());
-    auto taken = trash.take(session->store(), place, session->head().header.title);
+    auto taken = trash.take(session->store(), place, session->title());
     writer.release();
     if (!taken) {
       return taken.error();
