@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +12,9 @@
 #include "core/search/query.h"
 
 namespace arborfs::search {
+
+/// True once nobody needs the result any more. Cheap; any thread.
+using IsOver = std::function<bool()>;
 
 /// Chunks with rows in the index.
 class ChunkSet {

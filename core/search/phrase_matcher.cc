@@ -1,7 +1,5 @@
 #include "core/search/phrase_matcher.h"
 
-#include <cstring>
-
 namespace arborfs::search {
 
 namespace {
@@ -10,23 +8,27 @@ bool is_end_of_code(char byte) {
   return static_cast<std::uint8_t>(byte) >= 0x80;
 }
 
-/// The first place from `at` on where `wanted`, whole codes, stands as whole codes; npos if there is none.
-std::size_t find_codes(std::string_view codes, std::string_view wanted, std::size_t at) {
-  while (at < codes.size()) {
-    const void* const found = ::memmem(codes.data() + at, codes.size() - at, wanted.data(), wanted.size());
-    if (found == nullptr) {
-      break;
+}  // namespace
+
+void CodeSequence::add(TermId term) {
+  append_code(term, bytes_);
+  if (term > rarest_) {  // terms that are frequent tend to be seen early
+    rarest_ = term;
+    rare_byte_ = bytes_.size() - 1;
+  }
+}
+
+std::size_t CodeSequence::find_in(std::string_view codes, std::size_t at) const {
+  for (std::size_t rare = codes.find(bytes_[rare_byte_], at + rare_byte_); rare != std::string_view::npos;
+       rare = codes.find(bytes_[rare_byte_], rare + 1)) {
+    const std::size_t begin = rare - rare_byte_;
+    const bool is_at_code = begin == 0 || is_end_of_code(codes[begin - 1]);
+    if (is_at_code && codes.substr(begin, bytes_.size()) == bytes_) {
+      return begin;
     }
-    at = static_cast<std::size_t>(static_cast<const char*>(found) - codes.data());
-    if (at == 0 || is_end_of_code(codes[at - 1])) {
-      return at;
-    }
-    ++at;
   }
   return std::string_view::npos;
 }
-
-}  // namespace
 
 PhraseMatcher::TermSet::TermSet(const TermSegment& segment, const std::vector<TermId>& terms)
     : first_(segment.first), has_(segment.count()) {
@@ -39,26 +41,27 @@ PhraseMatcher::PhraseMatcher(const TermSegment& segment, const TermsWith& first,
                              const TermsWith& last)
     : first_(segment, first.end), last_(segment, last.begin) {
   for (const TermId term : middle) {
-    append_code(term, middle_);
+    middle_.add(term);
   }
   if (first.equal != kBreak && last.equal != kBreak) {
-    append_code(first.equal, exact_);
-    exact_ += middle_;
-    append_code(last.equal, exact_);
+    exact_.add(first.equal);
+    for (const TermId term : middle) {
+      exact_.add(term);
+    }
+    exact_.add(last.equal);
   }
 }
 
 bool PhraseMatcher::is_in(std::string_view codes, bool only_exactly) const {
-  if (!middle_.empty()) {
-    return has_around_middle(codes);
+  if (only_exactly || middle_.is_empty()) {
+    const bool is_exactly_in = !exact_.is_empty() && exact_.find_in(codes, 0) != std::string_view::npos;
+    return is_exactly_in || (!only_exactly && has_pair(codes));
   }
-  const bool is_exactly_in = !exact_.empty() && find_codes(codes, exact_, 0) != std::string_view::npos;
-  return is_exactly_in || (!only_exactly && has_pair(codes));
+  return has_around_middle(codes);
 }
 
 bool PhraseMatcher::has_around_middle(std::string_view codes) const {
-  for (std::size_t at = find_codes(codes, middle_, 0); at != std::string_view::npos;
-       at = find_codes(codes, middle_, at + 1)) {
+  for (std::size_t at = middle_.find_in(codes, 0); at != std::string_view::npos; at = middle_.find_in(codes, at + 1)) {
     if (has_neighbours(codes, at, at + middle_.size())) {
       return true;
     }

@@ -9,6 +9,21 @@
 
 namespace arborfs::search {
 
+/// Codes of terms that follow each other.
+class CodeSequence {
+ public:
+  void add(TermId term);
+  [[nodiscard]] bool is_empty() const { return bytes_.empty(); }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  /// The first place in `codes` from `at` on where the sequence begins; npos if there is none.
+  [[nodiscard]] std::size_t find_in(std::string_view codes, std::size_t at) const;
+
+ private:
+  std::string bytes_;
+  TermId rarest_ = 0;
+  std::size_t rare_byte_ = 0;  // the place of the last byte of its code
+};
+
 class PhraseMatcher {
  public:
   /// A term that ends with the beginning of the phrase (`first`), then `middle`, then one that begins with its end
@@ -33,8 +48,8 @@ class PhraseMatcher {
   [[nodiscard]] bool has_pair(std::string_view codes) const;
   TermSet first_;
   TermSet last_;
-  std::string middle_;  // codes
-  std::string exact_;   // codes of the phrase as whole terms; "" if there are no such terms
+  CodeSequence middle_;
+  CodeSequence exact_;  // the phrase as whole terms; empty if there are no such terms
 };
 
 }  // namespace arborfs::search

@@ -65,7 +65,7 @@ class PhraseScan {
 }  // namespace
 
 Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTable& table, const PhraseChunks& chunks,
-                             const PhraseMatcher& phrase, bool stops, WordChunks& found) {
+                             const PhraseMatcher& phrase, bool stops, const IsOver& is_over, WordChunks& found) {
   std::vector<IndexTable::Row> sessions;
   sessions.reserve(table.rows()->size());
   for (const auto& [key, session] : *table.rows()) {
@@ -79,6 +79,9 @@ Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTab
   const auto scan_part = [&](std::size_t part) -> Result<void> {
     ASSIGN_OR_RETURN(auto scan, PhraseScan::make(*all.at(part), chunks, phrase, stops));
     for (std::size_t i = next++; i < sessions.size(); i = next++) {
+      if (is_over()) {
+        return Error{Errc::interrupted, "the search was cancelled"};
+      }
       RETURN_IF_ERROR(scan.scan(*sessions[i]));
     }
     found_by.at(part) = scan.found();

@@ -18,8 +18,9 @@ struct PhraseChunks {
   ChunkSet other;
 };
 
-/// Adds the chunks that have the phrase; if `stops`, only the first of each session. Errors: corrupt, busy, io.
+/// Adds the chunks that have the phrase; if `stops`, only the first of each session. Errors: corrupt, busy, io;
+/// interrupted once it is over.
 Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTable& table, const PhraseChunks& chunks,
-                             const PhraseMatcher& phrase, bool stops, WordChunks& found);
+                             const PhraseMatcher& phrase, bool stops, const IsOver& is_over, WordChunks& found);
 
 }  // namespace arborfs::search

@@ -5,7 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/base/wanted.h"
-#include "core/search/report.h"
+#include "core/search/query_checks.h"
 
 namespace arborfs::search {
 
@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 std::size_t cost_of(const SearchResult& result) {
   constexpr std::size_t kLinkBytes = 64;
-  return result.excerpts.size() + result.hits.size() + result.links.size() * kLinkBytes;
+  return result.report.excerpts.size() + result.report.hits.size() + result.report.links.size() * kLinkBytes;
 }
 
 bool is_fresh(const SearchResult& result, Catalog& catalog) {
@@ -93,12 +93,10 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   options.most_shown = kMostExcerpts;
   on_search_();
   ASSIGN_OR_RETURN(Found found, search::search(catalog, query, options));
-  const auto shown = shown_matches(*catalog.view(), std::move(found.matches));
-  for (const ShownMatch& one : shown) {
-    result.links.emplace_back(one.link, one.match.session->number());
+  if (found.matches.empty() && !query.role.empty()) {
+    RETURN_IF_ERROR(check_role(catalog, query));
   }
-  result.excerpts = excerpts_text(text, shown, found.unreadable);
-  result.hits = hits_json(shown);
+  result.report = report_of(*catalog.view(), text, std::move(found));
   result.ended = Clock::now();
   return keep(std::move(result));
 }
@@ -106,7 +104,8 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
 SearchResultPtr RecentSearches::keep(SearchResult found) {
   const std::lock_guard lock(mutex_);
   const auto before = find_locked(found.query);
-  const bool is_same = before && before->excerpts == found.excerpts && before->hits == found.hits;
+  const bool is_same =
+      before && before->report.excerpts == found.report.excerpts && before->report.hits == found.report.hits;
   found.version = is_same ? before->version : ++last_version_;
   found.made_ns = is_same ? before->made_ns : now_ns();
   results_.remove(before);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/single_flight.h"
+#include "core/search/report.h"
 #include "core/session/catalog.h"
 
 namespace arborfs::search {
@@ -25,12 +26,10 @@ namespace arborfs::search {
 /// The result of a search, without references to sessions.
 struct SearchResult {
   std::uint32_t query = 0;
-  std::uint32_t version = 0;                                 // differs where the texts differ; never reused
-  std::vector<std::pair<std::string, std::uint32_t>> links;  // names, best match first, and Session::number
-  std::string excerpts;                                      // excerpts.md
-  std::string hits;                                          // hits.json
-  std::int64_t made_ns = 0;                                  // of this version
-  std::uint64_t sequence = 0;                                // of the change feed before the search
+  std::uint32_t version = 0;  // differs where the texts differ; never reused
+  Report report;
+  std::int64_t made_ns = 0;    // of this version
+  std::uint64_t sequence = 0;  // of the change feed before the search
   std::chrono::steady_clock::time_point begun;
   std::chrono::steady_clock::time_point ended;
 };

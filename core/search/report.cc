@@ -1,7 +1,6 @@
 #include "core/search/report.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/base/parallel_for.h"
 #include "core/json/date.h"
@@ -15,6 +14,7 @@ namespace {
 
 constexpr std::size_t kLineCharacters = 300;  // of titles and queries
 constexpr std::size_t kLeastRankDigits = 2;
+constexpr std::size_t kUsualObjectBytes = 512;  // in hits.json, without its hits
 
 std::string link_name(std::size_t rank, std::size_t of, std::string_view title) {
   const std::string number = std::to_string(rank);
@@ -48,42 +48,73 @@ std::string count_of(std::size_t count, const char* one, const char* several) {
   return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
-void add_match(const ShownMatch& shown, std::string& out) {
+/// The part of excerpts.md about one match.
+std::string section_of(const ShownMatch& shown) {
   const std::string title = visible_line(shown.title, kLineCharacters);
-  out += "\n## " + shown.link + "\n\n" + std::string(shown.match.session->agent()) + ", " + shown.project +
-         ", last written " + json::iso_time(shown.mtime_ns / 1'000'000) + (title.empty() ? "" : ": ") + title + "\n\n";
+  std::string text = "\n## " + shown.link + "\n\n" + std::string(shown.match.session->agent()) + ", " + shown.project +
+                     ", last written " + json::iso_time(shown.mtime_ns / 1'000'000) + (title.empty() ? "" : ": ") +
+                     title + "\n\n";
   for (const Hit& hit : shown.match.hits) {
-    out += "- `" + text_path(shown.link, hit) + "`: " + marked(hit.excerpt, "**", "**") + "\n";
+    text += "- `" + text_path(shown.link, hit) + "`: " + marked(hit.excerpt, "**", "**") + "\n";
   }
-  out += shown.match.has_more ? "- and more\n" : "";
+  return text + (shown.match.has_more ? "- and more\n" : "");
+}
+
+/// `unreadable`: Found::unreadable.
+std::string excerpts_text(std::string_view query, const std::vector<std::string>& sections, std::size_t count,
+                          std::size_t unreadable) {
+  std::string text = "# " + visible_line(query, kLineCharacters) + "\n\n";
+  text += count == 0 ? "No session matches.\n" : count_of(count, "session matches.\n", "sessions match, best first.\n");
+  if (unreadable > 0) {
+    text += count_of(unreadable, "session could not be read.\n", "sessions could not be read.\n");
+  }
+  for (const std::string& section : sections) {
+    text += section;
+  }
+  if (sections.size() < count) {
+    text += "\nand " + count_of(count - sections.size(), "more session", "more sessions") + ": see the links\n";
+  }
+  return text;
+}
+
+std::string hits_json(const std::vector<std::string>& objects) {
+  std::size_t bytes = 4;
+  for (const std::string& one : objects) {
+    bytes += one.size() + 2;
+  }
+  std::string text = "[";
+  text.reserve(bytes);
+  for (const std::string& one : objects) {
+    (text += text.size() == 1 ? "\n" : ",\n") += one;
+  }
+  return text += objects.empty() ? "]\n" : "\n]\n";
 }
 
 }  // namespace
 
-std::vector<ShownMatch> shown_matches(const CatalogView& view, std::vector<Match> matches) {
-  std::unordered_map<const Session*, const std::string*> ids;
+ShownPlaces::ShownPlaces(const CatalogView& view) : view_(view) {
   for (const auto& [id, session] : view.by_id) {
-    ids.emplace(session.get(), &id);
-  }
-  std::vector<ShownMatch> shown;
-  shown.reserve(matches.size());
-  const std::size_t count = matches.size();
-  for (Match& match : matches) {
-    ShownMatch one;
-    const Session& session = *match.session;
-    one.title = session.head().header.title;
-    one.link = link_name(shown.size() + 1, count, one.title);
-    one.mtime_ns = session.mtime_ns();
-    const auto where = view.where.find(session.number());
-    if (where != view.where.end()) {
-      one.project = where->second.project->name;
-      one.path = view.path_of(session.number());
-      const auto id = ids.find(&session);
-      one.id = id == ids.end() ? where->second.name() : *id->second;
+    if (session->number() >= ids_.size()) {
+      ids_.resize(std::max<std::size_t>(session->number() + 1, 2 * ids_.size()));
     }
-    one.match = std::move(match);
-    shown.push_back(std::move(one));
+    ids_[session->number()] = &id;
   }
+}
+
+ShownMatch ShownPlaces::of(Match match, std::size_t rank, std::size_t count) const {
+  ShownMatch shown;
+  const Session& session = *match.session;
+  shown.title = session.title();
+  shown.link = link_name(rank, count, shown.title);
+  shown.mtime_ns = session.mtime_ns();
+  const std::uint32_t number = session.number();
+  if (const auto where = view_.where.find(number); where != view_.where.end()) {
+    shown.project = where->second.project->name;
+    shown.path = view_.path_of(number);
+    const std::string* const id = number < ids_.size() ? ids_[number] : nullptr;
+    shown.id = id == nullptr ? where->second.name() : *id;
+  }
+  shown.match = std::move(match);
   return shown;
 }
 
@@ -93,9 +124,10 @@ std::string match_json(const ShownMatch& shown) {
     hits += (hits.empty() ? "" : ",") + hit_json(shown, hit);
   }
   std::string out = "{";
+  out.reserve(kUsualObjectBytes + hits.size());
   const auto add = [&](std::string_view name, std::string_view value) {
     ((out += out.size() == 1 ? "\"" : ",\"") += name) += "\":";
-    out += quoted(value);
+    json::stringify_string(value, out);
   };
   if (!shown.link.empty()) {
     add("link", shown.link);
@@ -110,31 +142,24 @@ std::string match_json(const ShownMatch& shown) {
   return out;
 }
 
-std::string hits_json(const std::vector<ShownMatch>& matches) {
-  std::vector<std::string> objects(matches.size());
-  parallel_for(matches.size(), [&](std::size_t i) { objects[i] = match_json(matches[i]); });
-  std::string text = "[";
-  for (const std::string& one : objects) {
-    (text += text.size() == 1 ? "\n" : ",\n") += one;
-  }
-  return text + (matches.empty() ? "]\n" : "\n]\n");
-}
-
-std::string excerpts_text(std::string_view query, const std::vector<ShownMatch>& matches, std::size_t unreadable) {
-  std::string text = "# " + visible_line(query, kLineCharacters) + "\n\n";
-  text += matches.empty() ? "No session matches.\n"
-                          : count_of(matches.size(), "session matches.\n", "sessions match, best first.\n");
-  if (unreadable > 0) {
-    text += count_of(unreadable, "session could not be read.\n", "sessions could not be read.\n");
-  }
-  const std::size_t told = std::min(matches.size(), kMostExcerpts);
-  for (std::size_t i = 0; i < told; ++i) {
-    add_match(matches[i], text);
-  }
-  if (told < matches.size()) {
-    text += "\nand " + count_of(matches.size() - told, "more session", "more sessions") + ": see the links\n";
-  }
-  return text;
+Report report_of(const CatalogView& view, std::string_view query, Found found) {
+  const ShownPlaces places(view);
+  const std::size_t count = found.matches.size();
+  Report report;
+  report.links.resize(count);
+  std::vector<std::string> objects(count);
+  std::vector<std::string> sections(std::min(count, kMostExcerpts));
+  parallel_for(count, [&](std::size_t i) {
+    const ShownMatch shown = places.of(std::move(found.matches[i]), i + 1, count);
+    objects[i] = match_json(shown);
+    if (i < sections.size()) {
+      sections[i] = section_of(shown);
+    }
+    report.links[i] = {shown.link, shown.match.session->number()};
+  });
+  report.hits = hits_json(objects);
+  report.excerpts = excerpts_text(query, sections, count, found.unreadable);
+  return report;
 }
 
 }  // namespace arborfs::search

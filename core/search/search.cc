@@ -26,8 +26,7 @@ std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& que
     const bool fits =
         query.project.empty() || project.cwd == query.project || project.name.find(query.project) != std::string::npos;
     const bool is_of_agent = query.agent.empty() || session->agent() == query.agent;
-    const bool has_title =
-        query.title.empty() || folded(session->head().header.title).find(query.title) != std::string::npos;
+    const bool has_title = query.title.empty() || folded(session->title()).find(query.title) != std::string::npos;
     if (fits && is_of_agent && has_title) {
       chosen.emplace_back(session->mtime_ns(), session);
     }
@@ -112,20 +111,22 @@ class Looks {
 
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options) {
   const auto sessions = chosen_sessions(catalog, query);
-  const auto lookup = options.index != nullptr ? options.index->look_up(query) : nullptr;
   const auto wanted = Wanted::here();
   std::atomic<bool> unwanted{false};
+  Looks looks;
   Options here = options;
   here.is_over = [&] {
+    if (looks.is_due() && !wanted()) {
+      unwanted = true;
+    }
     return unwanted.load(std::memory_order_relaxed) ||
            (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed));
   };
-  Looks looks;
+  const auto lookup = options.index != nullptr ? options.index->look_up(query, here.is_over) : nullptr;
   std::vector<std::optional<SessionFindings>> found(sessions.size());
   std::atomic<std::size_t> unreadable{0};
   parallel_for(sessions.size(), [&](std::size_t i) {
-    if (here.is_over() || (looks.is_due() && !wanted())) {
-      unwanted = true;
+    if (here.is_over()) {
       return;
     }
     auto findings = search_session(sessions[i], query, here, lookup.get());

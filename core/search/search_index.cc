@@ -5,25 +5,30 @@
 
 namespace arborfs::search {
 
-std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query) {
+std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query, const IsOver& is_over) {
   if (!can_use_index(query)) {
     return nullptr;
   }
   const std::lock_guard lock(mutex_);
-  auto found = read(query);
-  if (!found) {
-    database_.reset();
-    second_.reset();
-    return nullptr;
+  auto found = read(query, is_over);
+  if (found) {
+    return *found;
   }
-  return *found;
+  const bool is_usable = found.error().code == Errc::interrupted && database_->connection().run("ROLLBACK");
+  if (!is_usable) {
+    close();
+  }
+  return nullptr;
 }
 
-/// The transaction makes rows and chunks those of one moment.
-Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query) {
+void SearchIndex::close() {
+  database_.reset();
+  second_.reset();
+}
+
+Result<void> SearchIndex::open() {
   if (database_ && !database_->is_in_place()) {
-    database_.reset();
-    second_.reset();
+    close();
   }
   if (!database_) {
     table_ = IndexTable();
@@ -33,19 +38,28 @@ Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query)
       second_.emplace(std::move(*second));
     }
   }
+  return {};
+}
+
+/// The transaction makes rows and chunks those of one moment.
+Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query, const IsOver& is_over) {
+  RETURN_IF_ERROR(open());
   RETURN_IF_ERROR(database_->connection().run("BEGIN"));
   RETURN_IF_ERROR(table_.update(database_->connection()));
   const IndexConnections connections{&database_->connection(), second_ ? &second_->connection() : nullptr};
+  const auto find = [&](const std::string& word, bool needs_all) {
+    return find_word(connections, table_, word, needs_all, is_over);
+  };
   QueryChunks chunks;
   chunks.filters_entries = query.filters_entries();
   for (const auto& [words, sets] : {std::pair(&query.wanted, &chunks.wanted), {&query.unwanted, &chunks.unwanted}}) {
     for (const std::string& word : *words) {
-      ASSIGN_OR_RETURN(auto found, find_word(connections, table_, word, query.filters_entries()));
+      ASSIGN_OR_RETURN(auto found, find(word, query.filters_entries()));
       sets->push_back(std::move(found));
     }
   }
   if (!query.tool.empty()) {
-    ASSIGN_OR_RETURN(chunks.tool, find_word(connections, table_, query.tool, true));
+    ASSIGN_OR_RETURN(chunks.tool, find(query.tool, true));
   }
   RETURN_IF_ERROR(database_->connection().run("COMMIT"));
   return std::shared_ptr<const IndexLookup>(std::make_shared<IndexLookup>(table_.rows(), std::move(chunks)));

@@ -17,11 +17,13 @@ class SearchIndex {
  public:
   /// `folder` is that of the cache, and need not exist.
   explicit SearchIndex(std::string folder) : folder_(std::move(folder)) {}
-  /// Null if the index cannot be used, or would save nothing.
-  std::shared_ptr<const IndexLookup> look_up(const Query& query);
+  /// Null if the index cannot be used, or would save nothing, or once it is over.
+  std::shared_ptr<const IndexLookup> look_up(const Query& query, const IsOver& is_over);
 
  private:
-  Result<std::shared_ptr<const IndexLookup>> read(const Query& query);
+  Result<void> open();
+  void close();
+  Result<std::shared_ptr<const IndexLookup>> read(const Query& query, const IsOver& is_over);
   const std::string folder_;
   std::mutex mutex_;
   std::optional<IndexDatabase> database_;  // guarded by mutex_

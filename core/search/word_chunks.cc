@@ -20,20 +20,40 @@ constexpr std::size_t kMostLookups = 512;
 constexpr std::size_t kSurePart = kLongestTerm / 2 + 1;
 
 using Terms = std::vector<TermId>;
+constexpr std::string_view kBlank = " ";
+
+/// The terms with which a phrase may begin or end. A blank there stands next to a word, or at the edge of a term.
+TermsWith terms_at_end(const TermSegment& segment, std::string_view run) {
+  if (run != kBlank) {
+    return terms_with(segment, run);
+  }
+  TermsWith found;
+  for (TermId id = segment.first; id < segment.next(); ++id) {
+    const std::string_view term = segment.at(id);
+    if (is_word(term) || term.ends_with(kBlank)) {
+      found.end.push_back(id);
+    }
+    if (is_word(term) || term.starts_with(kBlank)) {
+      found.begin.push_back(id);
+    }
+  }
+  return found;
+}
 
 class WordFinder {
  public:
-  static Result<WordFinder> make(const IndexConnections& connections, const IndexTable& table, bool needs_all) {
+  static Result<WordFinder> make(const IndexConnections& connections, const IndexTable& table, bool needs_all,
+                                 const IsOver& is_over) {
     ASSIGN_OR_RETURN(auto rows, connections.first->prepare("SELECT rowid FROM words WHERE words MATCH ?1"));
-    return WordFinder(std::move(rows), connections, table, needs_all);
+    return WordFinder(std::move(rows), connections, table, needs_all, is_over);
   }
 
   Result<WordChunks> find(std::string_view word) {
-    split(word);
-    if (runs_.empty()) {
+    if (word.empty() || word == kBlank) {
       found_.may = ChunkSet::all();
       return std::move(found_);
     }
+    split(word);
     for (const TermSegment& segment : table_.segments()) {
       RETURN_IF_ERROR(runs_.size() == 1 ? find_part(segment) : find_phrase(segment));
     }
@@ -45,25 +65,25 @@ class WordFinder {
   }
 
  private:
-  WordFinder(sqlite::Statement rows, const IndexConnections& connections, const IndexTable& table, bool needs_all)
-      : rows_(std::move(rows)), connections_(connections), table_(table), needs_all_(needs_all) {}
+  WordFinder(sqlite::Statement rows, const IndexConnections& connections, const IndexTable& table, bool needs_all,
+             const IsOver& is_over)
+      : rows_(std::move(rows)), connections_(connections), table_(table), needs_all_(needs_all), is_over_(is_over) {}
 
-  /// Blanks at the ends are left out: they may stand between words, where they are no terms.
+  /// A blank between two words is no term, so it is left out; a blank at an end is kept.
   void split(std::string_view word) {
     while (!word.empty()) {
       const std::string_view run = word.substr(0, end_of_run(word));
       word.remove_prefix(run.size());
       const bool is_end = runs_.empty() || word.empty();
-      is_exact_ = is_exact_ && !(run == " " && is_end);
-      if (run != " ") {
+      if (run != kBlank || is_end) {
         runs_.push_back(run);
       }
     }
-    if (!runs_.empty() && runs_.front().size() > kSurePart) {
+    if (runs_.front().size() > kSurePart) {
       is_exact_ = false;
       runs_.front().remove_prefix(runs_.front().size() - kSurePart);
     }
-    if (!runs_.empty() && runs_.back().size() > kSurePart) {
+    if (runs_.back().size() > kSurePart) {
       is_exact_ = false;
       runs_.back() = runs_.back().substr(0, kSurePart);
     }
@@ -151,8 +171,8 @@ class WordFinder {
       return {};
     }
     const auto middle = middle_in(segment);
-    const TermsWith first = terms_with(segment, runs_.front());
-    const TermsWith last = terms_with(segment, runs_.back());
+    const TermsWith first = terms_at_end(segment, runs_.front());
+    const TermsWith last = terms_at_end(segment, runs_.back());
     if (!middle || first.end.empty() || last.begin.empty()) {
       return {};
     }
@@ -173,7 +193,7 @@ class WordFinder {
       chunks.other.keep_only(with);
     }
     return scan_for_phrase(connections_, table_, chunks, PhraseMatcher(segment, first, *middle, last), is_exact_,
-                           found_);
+                           is_over_, found_);
   }
 
   /// The chunks with a term at one end of a phrase: with the one that equals the end, with another, and with either.
@@ -199,6 +219,7 @@ class WordFinder {
   IndexConnections connections_;
   const IndexTable& table_;
   bool needs_all_;
+  const IsOver& is_over_;
   std::vector<std::string_view> runs_;
   bool is_exact_ = true;
   std::size_t new_chunks_ = 0;  // since is_everywhere() looked
@@ -208,8 +229,8 @@ class WordFinder {
 }  // namespace
 
 Result<WordChunks> find_word(const IndexConnections& connections, const IndexTable& table, std::string_view word,
-                             bool needs_all) {
-  ASSIGN_OR_RETURN(auto finder, WordFinder::make(connections, table, needs_all));
+                             bool needs_all, const IsOver& is_over) {
+  ASSIGN_OR_RETURN(auto finder, WordFinder::make(connections, table, needs_all, is_over));
   return finder.find(word);
 }
 

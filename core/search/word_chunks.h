@@ -10,8 +10,8 @@
 namespace arborfs::search {
 
 /// `word` is folded. Unless `needs_all`, chunks of sessions that surely have the word elsewhere may be left out.
-/// Errors: corrupt, busy, io.
+/// Errors: corrupt, busy, io; interrupted once it is over.
 Result<WordChunks> find_word(const IndexConnections& connections, const IndexTable& table, std::string_view word,
-                             bool needs_all);
+                             bool needs_all, const IsOver& is_over);
 
 }  // namespace arborfs::search

@@ -22,7 +22,7 @@ bool is_excerpts(NodeId node) {
 }
 
 const std::string& text_of(const SearchResult& result, NodeId node) {
-  return is_excerpts(node) ? result.excerpts : result.hits;
+  return is_excerpts(node) ? result.report.excerpts : result.report.hits;
 }
 
 NodeId file_node(Kind kind, const SearchResult& result) {
@@ -68,7 +68,7 @@ bool is_link_name(std::string_view name) {
 /// The link of this name, if the result has it and its session is still there.
 std::optional<Child> link_named(MountState& state, const SearchResult& result, std::string_view name) {
   const auto view = state.catalog.view();
-  for (const auto& [link, number] : result.links) {
+  for (const auto& [link, number] : result.report.links) {
     const auto session = link == name ? view->session(number) : nullptr;
     if (session) {
       return Child{shortcut_nodes::link_node(state, *view, Kind::search_link, *session), CacheTtl::glance};
@@ -134,11 +134,11 @@ Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId no
   ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
   const auto view = state.catalog.view();
   std::vector<NamesSnapshot::Item> items;
-  items.reserve(result->links.size() + 2);
+  items.reserve(result->report.links.size() + 2);
   items.push_back(
       {std::string(kExcerptsName), {file_node(Kind::search_excerpts, *result), CacheTtl::glance}, std::nullopt});
   items.push_back({std::string(kHitsName), {file_node(Kind::search_hits, *result), CacheTtl::glance}, std::nullopt});
-  for (const auto& [name, number] : result->links) {
+  for (const auto& [name, number] : result->report.links) {
     if (const auto session = view->session(number)) {
       const NodeId link = shortcut_nodes::link_node(state, *view, Kind::search_link, *session);
       items.push_back({name, {link, CacheTtl::glance}, std::nullopt});

@@ -108,6 +108,15 @@ TEST_F(FsSearchTest, AQueryForAnAgentWithoutAStoreIsRefused) {
   EXPECT_TRUE(find("search/agent:omp race"));
 }
 
+TEST_F(FsSearchTest, AQueryForARoleThatNoEntryHasIsRefused) {
+  const std::string query = "search/role:asistant race";
+  EXPECT_THAT(text_of(query + "/hits.json"),
+              HasSubstr("error: no entry has the role 'asistant'; there are entries of "));
+  RequestContext call{&never};
+  EXPECT_EQ(vfs.opendir(call, find(query)->attr.node).error().code, Errc::invalid_argument);
+  EXPECT_EQ(text_of("search/role:user zyzzyva/hits.json"), "[]\n");
+}
+
 TEST_F(FsSearchTest, TheMatchesFollowTheLogs) {
   EXPECT_EQ(text_of("search/later/hits.json"), "[]\n");
   const auto before = find("search/later/hits.json");
@@ -172,7 +181,7 @@ TEST_F(FsSearchTest, ConcurrentRequestsShareOneSearch) {
   }
   for (const auto& result : results) {
     EXPECT_EQ(result->version, results[0]->version);
-    EXPECT_EQ(result->links.size(), 2U);
+    EXPECT_EQ(result->report.links.size(), 2U);
   }
 }
 

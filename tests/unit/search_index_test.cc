@@ -236,7 +236,8 @@ class SearchIndexTest : public ::testing::Test {
                                  "title:some race"};
     while (all.size() < count) {
       std::string text = some_text(1 + random() % 4);
-      all.push_back(random() % 2 == 0 ? text : "\"" + text + "\"");
+      const auto blank = [&] { return random() % 4 == 0 ? " " : ""; };
+      all.push_back(random() % 2 == 0 ? text : "\"" + (blank() + text) + blank() + "\"");
     }
     return all;
   }
@@ -255,7 +256,7 @@ class SearchIndexTest : public ::testing::Test {
   }
   /// True if the index says that a session, as it is now, cannot have the word.
   bool is_excluded(const std::string& id, const std::string& word) {
-    const auto lookup = index.look_up(*parse_query(word));
+    const auto lookup = index.look_up(*parse_query(word), never_over);
     const auto session = catalog.view()->by_id_prefix(id);
     const auto state = session->store().stat(session->place());
     const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
@@ -263,7 +264,7 @@ class SearchIndexTest : public ::testing::Test {
   }
   /// True if the index says that a session, as it is now, has the words.
   bool is_sure(const std::string& id, const std::string& words) {
-    const auto lookup = index.look_up(*parse_query(words));
+    const auto lookup = index.look_up(*parse_query(words), never_over);
     const auto session = catalog.view()->by_id_prefix(id);
     const auto state = session->store().stat(session->place());
     const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
@@ -279,6 +280,7 @@ class SearchIndexTest : public ::testing::Test {
   std::string file() const { return folder + "/search.db"; }
   std::string aside() const { return folder + "/aside-search.db"; }
 
+  const IsOver never_over = [] { return false; };
   TempStore temp;
   const std::string folder = temp.root() + "/cache/arborfs";
   std::mt19937 random{7};
@@ -334,20 +336,34 @@ TEST_F(SearchIndexTest, IndexKnowsWordsAndPhrasesWithoutTexts) {
                                          "\"a haystack\"",
                                          "needle haystack",
                                          "\"deep) of\"",
+                                         "\" needle\"",
+                                         "\" in \"",
+                                         "\", in a \"",
+                                         "\") of \"",
+                                         "\" haystack_17 (\"",
                                          "\"zz"
                                          "zend here\""};
   for (const std::string& query : present) {
     EXPECT_TRUE(is_sure("one", query)) << query;
     EXPECT_TRUE(is_excluded("two", query)) << query;
   }
-  for (const char* query : {"needles", "\"needle in\"", "\"needle,in\"", "\"needle a\"", "\"the haystack\"",
-                            "\"a  haystack\"", "\"z z\"", "(deep)x"}) {
+  for (const char* query :
+       {"needles", "\"needle in\"", "\"needle,in\"", "\"needle a\"", "\"the haystack\"", "\"a  haystack\"", "\"z z\"",
+        "(deep)x", "\" edle\"", "\"need \"", "\"needle \"", "\" (deep \""}) {
     EXPECT_TRUE(is_excluded("one", query)) << query;
   }
-  for (const std::string& query : {std::string("\" needle\""), std::string("\"of \""), std::string(200, 'z')}) {
-    EXPECT_FALSE(is_excluded("one", query)) << query << ": its texts are read";
-  }
+  EXPECT_FALSE(is_excluded("one", std::string(200, 'z'))) << "its texts are read";
   EXPECT_TRUE(is_excluded("one", "haystack_17 -needle"));
+}
+
+TEST_F(SearchIndexTest, ALookUpForAPhraseEndsOnceItIsOver) {
+  put("one", 3);
+  append("one", 70, "the needle");
+  catalog.rescan();
+  build();
+  const auto phrase = *parse_query("\"the needle\"");
+  EXPECT_EQ(index.look_up(phrase, [] { return true; }), nullptr);
+  EXPECT_NE(index.look_up(phrase, never_over), nullptr) << "the index stays open";
 }
 
 TEST_F(SearchIndexTest, ManyTermsWithAWordAreFound) {
@@ -398,7 +414,7 @@ TEST_F(SearchIndexTest, GrowingSessionsAddTheirNewEntries) {
     ASSERT_TRUE(is_excluded("one", "needle")) << i;
   }
   expect_same(100, "grown");
-  const auto lookup = index.look_up(*parse_query("step"));
+  const auto lookup = index.look_up(*parse_query("step"), never_over);
   const auto session = catalog.view()->by_id_prefix("one");
   const auto answer = lookup->answer_for(*session, *session->store().stat(session->place()));
   EXPECT_LE(answer->indexed->chunks.size(), 12U) << "chunks are filled, not one for each append";

@@ -61,7 +61,10 @@ void print_match(const search::ShownMatch& shown, Terminal& io) {
 
 void print(const Catalog& catalog, std::vector<search::Match> matches, bool json, Terminal& io) {
   auto all = JsonText::lines();
-  for (search::ShownMatch& shown : search::shown_matches(*catalog.view(), std::move(matches))) {
+  const auto view = catalog.view();
+  const search::ShownPlaces places(*view);
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    search::ShownMatch shown = places.of(std::move(matches[i]), i + 1, matches.size());
     if (json) {
       shown.link.clear();
       all.item_json(search::match_json(shown));

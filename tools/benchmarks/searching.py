@@ -1,8 +1,11 @@
 """Rows about searches: making the index in the background, and searches that use it."""
+import json
 import os
 import random
 import re
 import sqlite3
+import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -23,10 +26,10 @@ MEDIAN_MS, WORST_MS = 10, 50
 
 
 def search(mount, query):
-    """Returns the seconds that it takes."""
+    """Returns hits.json and the seconds that reading it takes."""
     begun = time.perf_counter()
-    Path(mount.point, "search", query, "hits.json").read_text(encoding="utf8")
-    return time.perf_counter() - begun
+    hits = Path(mount.point, "search", query, "hits.json").read_text(encoding="utf8")
+    return hits, time.perf_counter() - begun
 
 
 def idle_thread_seconds(mount):
@@ -83,17 +86,54 @@ def mixed_queries(mount, chance):
     return {kind: list(several)[:QUERIES // len(queries)] for kind, several in queries.items()}
 
 
-def query_times(mount):
+class PlainTexts:
+    """The texts of the store, a file for each session, in which rg searches."""
+
+    def __init__(self, mount, folder):
+        self.folder = folder
+        self.paths = []
+        self.found = {}  # by word
+        for number, session in enumerate(sorted(Path(mount.point, "projects").glob("*/*/text"))):
+            texts = (path.read_bytes() for path in sorted(session.iterdir()))
+            Path(folder, str(number)).write_bytes(b"\n".join(texts))
+            self.paths.append(str(session.parent.relative_to(mount.point)))
+
+    def sessions_with(self, word):
+        if word not in self.found:
+            done = subprocess.run(["rg", "-aliF", "--no-ignore", "--", word, self.folder], check=False,
+                                  stdout=subprocess.PIPE, text=True)
+            if done.returncode > 1:
+                raise Failure("rg failed")
+            self.found[word] = {self.paths[int(os.path.basename(line))] for line in done.stdout.splitlines()}
+        return self.found[word]
+
+    def check(self, query, hits):
+        """Fails unless the sessions of hits.json are those that have all words."""
+        words = [query.strip('"')] if query.startswith('"') else query.split()
+        wanted = set.intersection(*(self.sessions_with(word) for word in words))
+        found = {hit["path"] for hit in json.loads(hits)}
+        if found != wanted:
+            raise Failure(f"{query}: {len(found)} sessions were found, rg finds {len(wanted)}; "
+                          f"they differ in {sorted(found ^ wanted)[:3]}")
+
+
+def query_times(mount, check):
     """{kind: milliseconds of each search, in ascending order}, and those of all."""
     chance = random.Random(SEED)
     asked = [(kind, query) for kind, several in mixed_queries(mount, chance).items() for query in several]
     chance.shuffle(asked)
     search(mount, "zyzzyva")  # loads the index
     times = {}
+    answers = {}
     for kind, query in asked:
-        took = search(mount, query) * 1000
-        times.setdefault(kind, []).append(took)
-        times.setdefault("all", []).append(took)
+        answers[query], seconds = search(mount, query)
+        times.setdefault(kind, []).append(seconds * 1000)
+        times.setdefault("all", []).append(seconds * 1000)
+    if check:
+        with tempfile.TemporaryDirectory(prefix="arborfs-texts-") as folder:
+            texts = PlainTexts(mount, folder)
+            for query, hits in answers.items():
+                texts.check(query, hits)
     return {kind: sorted(several) for kind, several in times.items()}
 
 
@@ -108,7 +148,7 @@ def index(bed):
         for path in cache.glob("search.db*"):
             path.unlink()
 
-    def measured(_):
+    def measured(check):
         remove()
         with bed.mount(stored, "ro") as mount:
             search(mount, "zyzzyva")
@@ -117,7 +157,7 @@ def index(bed):
             values["memory"] = mount.memory_mb("RssAnon") - searched
             size = sum(path.stat().st_size for path in cache.glob("search.db*"))
             values["size"] = size / sum(log.stat().st_size for log in logs)
-            for kind, times in query_times(mount).items():
+            for kind, times in query_times(mount, check).items():
                 values[f"{kind} p50"], values[f"{kind} p99"] = times[len(times) // 2], times[len(times) * 99 // 100]
         remove()
         return values
