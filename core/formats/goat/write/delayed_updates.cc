@@ -18,9 +18,12 @@ DelayedUpdates::~DelayedUpdates() {
   settle();
 }
 
+/// Nothing becomes due earlier by an addition: the thread has to be woken only if it waits for none.
 void DelayedUpdates::add(const SessionPtr& session) {
+  bool was_empty = false;
   {
     const std::lock_guard lock(mutex_);
+    was_empty = pending_.empty();
     pending_[session->number()] = {session, Clock::now() + quiet_};
     if (!thread_.joinable()) {
       try {
@@ -30,11 +33,14 @@ void DelayedUpdates::add(const SessionPtr& session) {
       }
     }
   }
-  wake_.notify_all();
+  if (was_empty) {
+    wake_.notify_all();
+  }
 }
 
 void DelayedUpdates::settle() {
-  while (update_one(Clock::time_point::max())) {
+  const auto last_due = Clock::now() + quiet_;  // updates that others keep adding meanwhile are due later
+  while (update_one(last_due)) {
   }
 }
 

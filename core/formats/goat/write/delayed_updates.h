@@ -25,7 +25,7 @@ class DelayedUpdates {
   DelayedUpdates& operator=(const DelayedUpdates&) = delete;
 
   void add(const SessionPtr& session);
-  /// Runs all updates that were added before, on this thread.
+  /// Runs all updates that were added before, on this thread, except of a session that is added again meanwhile.
   void settle();
 
  private:
