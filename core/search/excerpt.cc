@@ -48,7 +48,7 @@ Characters characters_of(std::string_view line) {
   for_each_character(line, [&](std::string_view one) {
     all.at.push_back(offset);
     all.folded_at.push_back(all.folded_line.size());
-    all.folded_line += folded(one);
+    append_folded(one, all.folded_line);
     offset += one.size();
   });
   all.at.push_back(offset);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace arborfs::search {
@@ -19,6 +20,20 @@ locale_t unicode() {
 
 char fold_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// Eight characters at once, one in each byte of a word.
+using Eight = std::uint64_t;
+constexpr Eight in_each(std::uint8_t byte) {
+  return Eight{0x0101010101010101} * byte;
+}
+
+/// The same for eight ASCII characters.
+Eight fold_ascii(Eight eight) {
+  static_assert('a' - 'A' == 0x80 >> 2);
+  const Eight from_a = eight + in_each(0x80 - 'A');  // has the upper bit of the bytes that are 'A' or more
+  const Eight beyond_z = eight + in_each(0x80 - 'Z' - 1);
+  return eight | ((from_a & ~beyond_z & in_each(0x80)) >> 2U);
 }
 
 /// Letters with several lower-case forms (σ and ς, k and the Kelvin sign) share one upper-case form.
@@ -43,15 +58,34 @@ std::uint32_t fold(std::uint32_t character) {
 
 std::size_t ascii_run(std::string_view text) {
   std::size_t end = 0;
+  for (Eight eight = 0; end + sizeof eight <= text.size(); end += sizeof eight) {
+    std::memcpy(&eight, text.data() + end, sizeof eight);
+    if ((eight & in_each(0x80)) != 0) {
+      break;
+    }
+  }
   while (end < text.size() && static_cast<std::uint8_t>(text[end]) < 0x80) {
     ++end;
   }
   return end;
 }
 
+/// Appends ASCII characters in their folded form.
+void append_folded_ascii(std::string_view text, std::string& out) {
+  std::size_t at = out.size();
+  out += text;
+  for (Eight eight = 0; at + sizeof eight <= out.size(); at += sizeof eight) {
+    std::memcpy(&eight, out.data() + at, sizeof eight);
+    eight = fold_ascii(eight);
+    std::memcpy(out.data() + at, &eight, sizeof eight);
+  }
+  std::transform(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(),
+                 out.begin() + static_cast<std::ptrdiff_t>(at), [](char c) { return fold_ascii(c); });
+}
+
 struct Decoded {
   std::uint32_t character = 0;
-  std::size_t length = 0;  // 0: the bytes are not UTF-8
+  std::size_t length = 0;  // 0: the bytes are not UTF-8; the character is then 0
 };
 
 /// The character of more than one byte at the beginning of `text`.
@@ -96,27 +130,30 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x80; });
 }
 
-std::string folded(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
+void append_folded(std::string_view text, std::string& out) {
   for (std::size_t at = 0; at < text.size();) {
     if (const std::size_t run = ascii_run(text.substr(at)); run > 0) {
-      const std::size_t begin = out.size();
-      out.resize(begin + run);
-      std::transform(text.begin() + static_cast<std::ptrdiff_t>(at),
-                     text.begin() + static_cast<std::ptrdiff_t>(at + run),
-                     out.begin() + static_cast<std::ptrdiff_t>(begin), fold_ascii);
+      append_folded_ascii(text.substr(at, run), out);
       at += run;
       continue;
     }
     const Decoded one = decode(text.substr(at));
-    if (one.length == 0) {
-      out.push_back(text[at++]);
-      continue;
+    const std::uint32_t character = fold(one.character);
+    if (character == one.character) {
+      const std::size_t length = std::max<std::size_t>(one.length, 1);
+      out += text.substr(at, length);
+      at += length;
+    } else {
+      append_utf8(character, out);
+      at += one.length;
     }
-    append_utf8(fold(one.character), out);
-    at += one.length;
   }
+}
+
+std::string folded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  append_folded(text, out);
   return out;
 }
 

@@ -9,6 +9,7 @@ namespace arborfs::search {
 
 /// Each character of UTF-8 text in its folded form. Other bytes stay as they are. The result may have another length.
 std::string folded(std::string_view text);
+void append_folded(std::string_view text, std::string& out);
 
 /// True for text whose folded form has the same length, character for character: ASCII.
 bool is_ascii(std::string_view text);

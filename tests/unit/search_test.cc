@@ -22,6 +22,16 @@ TEST(SearchFold, LettersOfEveryCaseMeet) {
   EXPECT_EQ(folded("\u212A"), "k") << "the Kelvin sign";
   EXPECT_EQ(folded("日本語"), "日本語");
   EXPECT_EQ(folded("a\xff\xc3"), "a\xff\xc3") << "not UTF-8";
+  std::string ascii;
+  std::string lower;
+  for (int c = 0; c < 0x80; ++c) {
+    ascii += static_cast<char>(c);
+    lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
+  }
+  for (std::size_t begin = 0; begin < 16; ++begin) {
+    EXPECT_EQ(folded(ascii.substr(begin)), lower.substr(begin)) << begin;
+    EXPECT_EQ(folded(ascii.substr(begin) + "Ö" + ascii), lower.substr(begin) + "ö" + lower) << begin;
+  }
 }
 
 TEST(SearchQuery, WordsPhrasesExclusionsAndFilters) {
