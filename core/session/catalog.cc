@@ -297,15 +297,26 @@ void Catalog::touch(const LogPlace& place) {
     rescan_folder(place.in());
     return;
   }
-  const std::lock_guard scanning(turn_of(place.in()));
-  refresh_known(session);
-  if (session->head().problem.empty()) {
-    return;
+  {
+    const std::lock_guard scanning(turn_of(place.in()));
+    refresh_known(session);
+    if (session->head().problem.empty()) {
+      return;
+    }
+    if (is_submount(place.in()) || !has_left(place)) {
+      Placing placing;
+      rescan_folder_locked(place.in(), placing);
+      placing.changed.clear();
+      finish(placing);
+      return;
+    }
   }
-  Placing placing;
-  rescan_folder_locked(place.in(), placing);
-  placing.changed.clear();
-  finish(placing);
+  rescan();  // it may have moved to any folder
+}
+
+bool Catalog::has_left(const LogPlace& place) const {
+  const auto found = stores_.at(place.store)->stat(place);
+  return !found && found.error().code == Errc::not_found;
 }
 
 void Catalog::leaves_changed() {

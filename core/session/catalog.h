@@ -142,7 +142,8 @@ class Catalog {
   /// Treats a session as rewritten if a blob that one of its contexts lacked has reappeared, or a blob that it had is
   /// lost.
   void look_for_blobs();
-  /// A log was written: refreshes its session to its present depth, or scans the folder for a new session.
+  /// A log was written: refreshes its session to its present depth, or scans the folder for a new session. If the log
+  /// is gone meanwhile, scans all folders for it.
   void touch(const LogPlace& place);
 
   /// The cwd of a project that any view has shown.
@@ -188,6 +189,8 @@ class Catalog {
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
   void read_heads(const std::vector<SessionPtr>& added);
   void refresh_known(const SessionPtr& session);
+  /// True if there is no log at `place` any more.
+  [[nodiscard]] bool has_left(const LogPlace& place) const;
   void publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen);
   void publish_catalog_changed();
   void publish_move(const CatalogView& old_view, const Placed& moved);

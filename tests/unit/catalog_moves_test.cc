@@ -61,6 +61,17 @@ TEST_F(CatalogMovesTest, MoveBetweenRescannedFoldersKeepsTheSession) {
   EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
 }
 
+/// The news of a write may be read after the log has moved, and before the news of the move.
+TEST_F(CatalogMovesTest, NewsOfAWriteBeforeAMoveKeepsTheSession) {
+  std::filesystem::create_directory(temp.sessions() / "other");
+  std::filesystem::rename(temp.log(kFolder, kName), temp.log("other", kName));
+  catalog.touch({kFolder, std::string(kName) + ".jsonl"});
+  ASSERT_EQ(catalog.view()->by_id.size(), 1U);
+  EXPECT_EQ(catalog.view()->by_id.front().second, session);
+  EXPECT_EQ(session->place().folder, "other");
+  EXPECT_EQ(told(Change::Kind::session_removed), std::nullopt);
+}
+
 /// After `folder` was listed for the second time, `then` happens once.
 class ListingThen : public testing::ForeignStore {
  public:
