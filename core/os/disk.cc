@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <list>
+#include <map>
 #include <system_error>
 #include <thread>
 
@@ -105,11 +105,19 @@ class RealDisk final : public Disk {
       done[i] = i < set.files.size() ? sync(set.files[i]) : sync_folder(*set.folders[folder]);
     };
     {
-      std::list<HelperThread> helpers;
-      for (std::size_t i = 0; i < done.size(); ++i) {
+      std::map<std::size_t, HelperThread> helpers;
+      for (std::size_t i = 0; i + 1 < done.size(); ++i) {
         try {
-          i + 1 < done.size() ? static_cast<void>(helpers.emplace_back([&sync_one, i] { sync_one(i); })) : sync_one(i);
+          helpers.try_emplace(i, [&sync_one, i] { sync_one(i); });
         } catch (const std::system_error&) {  // no thread available
+          sync_one(i);
+        }
+      }
+      if (!done.empty()) {
+        sync_one(done.size() - 1);
+      }
+      for (auto& [i, helper] : helpers) {
+        if (helper.drop_unless_begun()) {  // starting it takes longer than a sync
           sync_one(i);
         }
       }
