@@ -270,11 +270,10 @@ class SearchIndexTest : public ::testing::Test {
     const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
     return answer && answer->is_sure();
   }
-  Indexer::Settings settings() const {
-    return {.folder = folder, .lock_patience = std::chrono::seconds(0), .look_again = std::chrono::milliseconds(1)};
-  }
-  void build() {
-    Indexer indexer(catalog, settings());
+  Indexer::Settings settings() const { return {.folder = folder, .look_again = std::chrono::milliseconds(1)}; }
+  void build() { build(settings()); }
+  void build(const Indexer::Settings& with) {
+    Indexer indexer(catalog, with);
     ASSERT_TRUE(indexer.wait_until_done());
   }
   std::string file() const { return folder + "/search.db"; }
@@ -395,7 +394,9 @@ TEST_F(SearchIndexTest, SessionsThatWereJustWrittenAreIndexedLater) {
   catalog.rescan();
   Indexer indexer(catalog, settings());
   indexer.note_search();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (!is_excluded("old", "needle")) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
     fs::last_write_time(log_path("young"), fs::file_time_type::clock::now());  // so that a slow machine keeps it young
   }
   EXPECT_FALSE(is_excluded("young", "needle"));
@@ -550,7 +551,9 @@ TEST_F(SearchIndexTest, LockedIndexIsPutAside) {
     ASSERT_TRUE(other->run("PRAGMA locking_mode=EXCLUSIVE"));
     ASSERT_TRUE(other->run("BEGIN IMMEDIATE"));
     expect_same(8, "locked");
-    build();
+    Indexer::Settings impatient = settings();
+    impatient.lock_patience = std::chrono::seconds(0);
+    build(impatient);
     EXPECT_TRUE(fs::exists(aside()));
     EXPECT_TRUE(is_excluded("b0", "needle"));
   }
