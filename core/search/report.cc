@@ -57,7 +57,8 @@ std::string section_of(const ShownMatch& shown) {
   for (const Hit& hit : shown.match.hits) {
     text += "- `" + text_path(shown.link, hit) + "`: " + marked(hit.excerpt, "**", "**") + "\n";
   }
-  return text + (shown.match.has_more ? "- and more\n" : "");
+  text += shown.match.has_more ? "- and more\n" : "";
+  return text;
 }
 
 /// `unreadable`: Found::unreadable.
@@ -87,7 +88,8 @@ std::string hits_json(const std::vector<std::string>& objects) {
   for (const std::string& one : objects) {
     (text += text.size() == 1 ? "\n" : ",\n") += one;
   }
-  return text += objects.empty() ? "]\n" : "\n]\n";
+  text += objects.empty() ? "]\n" : "\n]\n";
+  return text;
 }
 
 }  // namespace

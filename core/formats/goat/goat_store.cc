@@ -109,7 +109,9 @@ class FileLocks final : public LiveSigns {
     std::optional<std::set<std::uint64_t>> inodes;
     for (const std::string& name : names) {
       if (const auto lock = folder.stat(name)) {
-        inodes = inodes ? inodes : std::optional(inodes_flocked_elsewhere());
+        if (!inodes) {
+          inodes = inodes_flocked_elsewhere();
+        }
         if (inodes->contains(lock->ino)) {
           found.push_back(name);
         }
