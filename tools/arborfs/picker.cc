@@ -7,7 +7,6 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/text.h"
-#include "core/views/first_user_text.h"
 #include "tools/arborfs/terminal/programs.h"
 #include "tools/arborfs/terminal/table.h"
 
@@ -16,13 +15,9 @@ namespace {
 
 constexpr std::size_t kNumbered = 20;
 
-std::string title_of(const Listed& of) {
-  const std::string title = of.session->title();
-  return title.empty() ? first_user_text(*of.session, kTitleCharacters) : visible_line(title, kTitleCharacters);
-}
-
 std::vector<std::string> cells_of(const Listed& of) {
-  return {time_words(of.mtime_ns), std::string(of.session->agent()), of.project ? of.project->name : "", title_of(of)};
+  return {time_words(of.mtime_ns), std::string(of.session->agent()), of.project ? of.project->name : "",
+          title_or_message(*of.session)};
 }
 
 /// The command that fzf runs for the preview of a row; {1} is the id. Shows the end of the conversation, where it
