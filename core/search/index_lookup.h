@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,9 +11,6 @@
 #include "core/search/query.h"
 
 namespace arborfs::search {
-
-/// True once nobody needs the result any more. Cheap; any thread.
-using IsOver = std::function<bool()>;
 
 /// Chunks with rows in the index.
 class ChunkSet {

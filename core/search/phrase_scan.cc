@@ -80,7 +80,7 @@ Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTab
     ASSIGN_OR_RETURN(auto scan, PhraseScan::make(*all.at(part), chunks, phrase, stops));
     for (std::size_t i = next++; i < sessions.size(); i = next++) {
       if (is_over()) {
-        return Error{Errc::interrupted, "the search was cancelled"};
+        return search_is_over();
       }
       RETURN_IF_ERROR(scan.scan(*sessions[i]));
     }

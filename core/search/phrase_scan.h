@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/search/index_lookup.h"
+#include "core/search/is_over.h"
 #include "core/search/phrase_matcher.h"
 
 namespace arborfs::search {

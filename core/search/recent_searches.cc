@@ -72,7 +72,7 @@ Result<SearchResultPtr> RecentSearches::search(Catalog& catalog, std::uint32_t n
   }
   const SingleFlight::Turn turn(searches_, number, Wanted::here(), cancelled);
   if (!turn.has()) {
-    return Error{Errc::interrupted, "the search was cancelled"};
+    return search_is_over();
   }
   if (auto result = known(number); result && (result->begun >= asked || is_fresh(*result, catalog))) {
     return result;

@@ -137,7 +137,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     }
   });
   if (here.is_over()) {
-    return Error{Errc::interrupted, "the search was cancelled"};
+    return search_is_over();
   }
   std::vector<SessionFindings> ranked;
   for (auto& findings : found) {
@@ -148,7 +148,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
   rank(ranked, sessions.size());
   Found result{matches_of(ranked, query, here, lookup.get()), unreadable};
   if (here.is_over()) {
-    return Error{Errc::interrupted, "the search was cancelled"};
+    return search_is_over();
   }
   return result;
 }

@@ -5,12 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/search/excerpt.h"
+#include "core/search/is_over.h"
 #include "core/search/query.h"
 #include "core/session/catalog.h"
 
@@ -38,8 +38,8 @@ struct Options {
   std::size_t most_hits = 5;              // kept of each session
   std::size_t excerpt_characters = 160;   // at most
   const std::atomic<bool>* cancelled = nullptr;
-  SearchIndex* index = nullptr;                          // null: all texts are read
-  std::function<bool()> is_over = [] { return false; };  // set by search(): true once its result is not needed; cheap
+  SearchIndex* index = nullptr;           // null: all texts are read
+  IsOver is_over = [] { return false; };  // set by search()
 };
 
 struct Found {

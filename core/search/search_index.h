@@ -10,6 +10,7 @@
 
 #include "core/search/index_database.h"
 #include "core/search/index_lookup.h"
+#include "core/search/is_over.h"
 
 namespace arborfs::search {
 

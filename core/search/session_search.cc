@@ -42,7 +42,7 @@ class SessionReader {
         break;
       }
       if (options_.is_over()) {
-        return Error{Errc::interrupted, "the search was cancelled"};
+        return search_is_over();
       }
       ASSIGN_OR_RETURN(const auto text, read_candidate(*session_, candidates, one));
       ++read_;
