@@ -2,6 +2,9 @@
 
 #include <sqlite3.h>
 
+#include <cstdint>
+#include <thread>
+
 #include "core/base/result_macros.h"
 #include "core/sqlite/set_up.h"
 #include "core/sqlite/sqlite_error.h"
@@ -9,7 +12,8 @@
 namespace arborfs::sqlite {
 namespace {
 
-constexpr int kBusyMs = 200;  // readers of a -wal wait only while its program repairs it
+/// Readers wait only while a program repairs the -wal, or closes the database as the last one.
+constexpr std::chrono::milliseconds kPatience{200};
 constexpr const char* kCannotOpen = "cannot open the database";
 
 /// Settings for a database that may have been made to attack its readers.
@@ -18,7 +22,16 @@ void distrust(sqlite3* connection) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Connection::kLongestValue);
-  sqlite3_busy_timeout(connection, kBusyMs);
+}
+
+/// Asks for a lock again after a millisecond, `patience` times. SQLite itself soon asks only every 100 ms, and may then
+/// never meet a pause of a program that writes all the time.
+int ask_again(void* patience, int times) {
+  if (times >= reinterpret_cast<std::intptr_t>(patience)) {
+    return 0;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return 1;
 }
 
 }  // namespace
@@ -113,12 +126,17 @@ Result<Connection> Connection::open(const std::string& uri, int flags, const cha
     return error_from_sqlite(code, kCannotOpen);
   }
   distrust(handle);
+  connection.wait_for_locks(kPatience);
   RETURN_IF_ERROR(connection.run("PRAGMA temp_store=MEMORY"));
   return connection;
 }
 
 Connection::~Connection() {
   sqlite3_close(connection_);
+}
+
+void Connection::wait_for_locks(std::chrono::milliseconds patience) const {
+  sqlite3_busy_handler(connection_, ask_again, reinterpret_cast<void*>(patience.count()));
 }
 
 Result<void> Connection::run(const char* sql) const {

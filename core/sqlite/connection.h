@@ -1,6 +1,7 @@
 // A connection to an SQLite database, and the queries on it. Used by one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -60,6 +61,8 @@ class Connection {
   Connection(Connection&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
   Connection& operator=(Connection&&) = delete;
 
+  /// How long statements wait for locks of other connections; 200 ms by default.
+  void wait_for_locks(std::chrono::milliseconds patience) const;
   /// Runs a statement without results. Errors: as open.
   Result<void> run(const char* sql) const;
   /// Triggers of the database run no more: in one, SQLite refuses the tables of its modules, because the database is

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
+
 #include "core/base/result_macros.h"
 #include "core/sqlite/private_copy.h"
 
@@ -9,7 +11,7 @@ namespace arborfs::sqlite {
 
 Result<Connection> open_own_database(const std::string& path) {
   ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
-  sqlite3_busy_timeout(connection.handle(), 0);
+  connection.wait_for_locks(std::chrono::milliseconds(0));
   // Of a new database: rows of a few KiB are read with one call instead of one for each 4 KiB of each.
   RETURN_IF_ERROR(connection.run("PRAGMA page_size=16384"));
   RETURN_IF_ERROR(connection.run("PRAGMA journal_mode=WAL"));

@@ -3,9 +3,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
-#include <cstdint>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -19,20 +17,6 @@ std::shared_timed_mutex& shared_memory_gate() {
   return gate;
 }
 
-namespace {
-
-/// Asks for a lock again after a millisecond, `patience` times. SQLite itself soon asks only every 100 ms, and may then
-/// never meet a pause of a program that writes all the time.
-int ask_again(void* patience, int times) {
-  if (times >= reinterpret_cast<std::intptr_t>(patience)) {
-    return 0;
-  }
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return 1;
-}
-
-}  // namespace
-
 /// Opens the -shm too.
 Result<Connection> Transaction::connect(const std::string& path, Sync sync, std::chrono::milliseconds patience) {
   const std::unique_lock gate(shared_memory_gate(), patience);
@@ -40,7 +24,7 @@ Result<Connection> Transaction::connect(const std::string& path, Sync sync, std:
     return Error{Errc::busy, "cannot open the database: this process reads it all the time"};
   }
   ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
-  sqlite3_busy_handler(connection.handle(), ask_again, reinterpret_cast<void*>(patience.count()));
+  connection.wait_for_locks(patience);
   // The last connection to close leaves no -wal behind, as its program would.
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=ON"));
