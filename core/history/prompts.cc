@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/json/js_text.h"
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 
 namespace arborfs::history {
 

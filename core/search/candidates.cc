@@ -5,7 +5,7 @@
 #include "core/base/result_macros.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

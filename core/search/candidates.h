@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/search/indexed_session.h"
-#include "core/search/query.h"
+#include "core/search/index/indexed_session.h"
+#include "core/search/query/query.h"
 #include "core/session/session.h"
 
 namespace arborfs::search {

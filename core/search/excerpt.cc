@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/json/js_text.h"
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

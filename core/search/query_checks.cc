@@ -5,7 +5,7 @@
 
 #include "core/base/join_words.h"
 #include "core/render/text.h"
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

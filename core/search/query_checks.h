@@ -1,7 +1,7 @@
 // Whether the values of a query's filters name something that exists: a misspelled one would find nothing. Thread-safe.
 #pragma once
 
-#include "core/search/query.h"
+#include "core/search/query/query.h"
 #include "core/session/catalog.h"
 
 namespace arborfs::search {

@@ -8,8 +8,8 @@
 
 #include "core/base/parallel_for.h"
 #include "core/base/wanted.h"
-#include "core/search/fold.h"
-#include "core/search/search_index.h"
+#include "core/search/index/search_index.h"
+#include "core/search/query/fold.h"
 #include "core/search/session_search.h"
 
 namespace arborfs::search {

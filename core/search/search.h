@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/search/excerpt.h"
-#include "core/search/is_over.h"
-#include "core/search/query.h"
+#include "core/search/query/is_over.h"
+#include "core/search/query/query.h"
 #include "core/session/catalog.h"
 
 namespace arborfs::search {

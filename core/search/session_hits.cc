@@ -2,7 +2,7 @@
 
 #include "core/render/names.h"
 #include "core/search/candidates.h"
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 #include "core/search/session_search.h"
 
 namespace arborfs::search {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/search/index_lookup.h"
+#include "core/search/index/index_lookup.h"
 #include "core/search/search.h"
 
 namespace arborfs::search {

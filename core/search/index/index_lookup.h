@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/search/index_table.h"
-#include "core/search/query.h"
+#include "core/search/index/index_table.h"
+#include "core/search/query/query.h"
 
 namespace arborfs::search {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/search/index_database.h"
-#include "core/search/index_lookup.h"
-#include "core/search/is_over.h"
+#include "core/search/index/index_database.h"
+#include "core/search/index/index_lookup.h"
+#include "core/search/query/is_over.h"
 
 namespace arborfs::search {
 

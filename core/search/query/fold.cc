@@ -1,4 +1,4 @@
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 
 #include <locale.h>
 #include <wctype.h>

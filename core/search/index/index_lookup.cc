@@ -1,4 +1,4 @@
-#include "core/search/index_lookup.h"
+#include "core/search/index/index_lookup.h"
 
 #include <algorithm>
 

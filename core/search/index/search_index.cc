@@ -1,7 +1,7 @@
-#include "core/search/search_index.h"
+#include "core/search/index/search_index.h"
 
 #include "core/base/result_macros.h"
-#include "core/search/word_chunks.h"
+#include "core/search/index/word_chunks.h"
 
 namespace arborfs::search {
 

@@ -1,9 +1,9 @@
 // Looks for a phrase in the codes of chunks of the search index, on two threads.
 #pragma once
 
-#include "core/search/index_lookup.h"
-#include "core/search/is_over.h"
-#include "core/search/phrase_matcher.h"
+#include "core/search/index/index_lookup.h"
+#include "core/search/index/phrase_matcher.h"
+#include "core/search/query/is_over.h"
 
 namespace arborfs::search {
 

@@ -1,4 +1,4 @@
-#include "core/search/phrase_matcher.h"
+#include "core/search/index/phrase_matcher.h"
 
 namespace arborfs::search {
 

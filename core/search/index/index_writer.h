@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/search/index_database.h"
-#include "core/search/index_table.h"
+#include "core/search/index/index_database.h"
+#include "core/search/index/index_table.h"
 
 namespace arborfs::search {
 

@@ -1,4 +1,4 @@
-#include "core/search/index_writer.h"
+#include "core/search/index/index_writer.h"
 
 #include <algorithm>
 #include <utility>

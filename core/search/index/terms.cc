@@ -1,4 +1,4 @@
-#include "core/search/terms.h"
+#include "core/search/index/terms.h"
 
 #include <algorithm>
 #include <functional>

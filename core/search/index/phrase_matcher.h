@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/search/terms.h"
+#include "core/search/index/terms.h"
 
 namespace arborfs::search {
 

@@ -1,4 +1,4 @@
-#include "core/search/phrase_scan.h"
+#include "core/search/index/phrase_scan.h"
 
 #include <array>
 #include <atomic>

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/search/indexed_session.h"
-#include "core/search/terms.h"
+#include "core/search/index/indexed_session.h"
+#include "core/search/index/terms.h"
 #include "core/sqlite/connection.h"
 
 namespace arborfs::search {

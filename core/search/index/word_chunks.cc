@@ -1,4 +1,4 @@
-#include "core/search/word_chunks.h"
+#include "core/search/index/word_chunks.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/search/terms.h"
+#include "core/search/index/terms.h"
 
 namespace arborfs::search {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/search/phrase_scan.h"
+#include "core/search/index/phrase_scan.h"
 
 namespace arborfs::search {
 

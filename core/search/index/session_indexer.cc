@@ -1,4 +1,4 @@
-#include "core/search/session_indexer.h"
+#include "core/search/index/session_indexer.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/search/fold.h"
+#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

@@ -1,4 +1,4 @@
-#include "core/search/index_database.h"
+#include "core/search/index/index_database.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "core/search/index_table.h"
+#include "core/search/index/index_table.h"
 
 #include <algorithm>
 #include <utility>
