@@ -1,6 +1,7 @@
 // Runs independent pieces of work on the calling thread and one helper.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -15,15 +16,21 @@ namespace arborfs {
 /// If `work` throws in either thread, no further calls start, and the exception is rethrown when both have ended.
 template <class Work>
 void parallel_for(std::size_t count, const Work& work) {
+  constexpr std::size_t kTurns = 256;  // enough to share out work that is unequal, few enough to cost little
+  const std::size_t step = std::max<std::size_t>(1, count / kTurns);
   std::atomic<std::size_t> next{0};
+  std::atomic<bool> stops{false};
   const auto run = [&](std::exception_ptr& thrown) {
     try {
-      for (std::size_t i = next++; i < count; i = next++) {
-        work(i);
+      for (std::size_t begin = next.fetch_add(step); begin < count; begin = next.fetch_add(step)) {
+        for (std::size_t i = begin; i < std::min(begin + step, count) && !stops; ++i) {
+          work(i);
+        }
       }
     } catch (...) {
       thrown = std::current_exception();
       next = count;
+      stops = true;
     }
   };
   std::exception_ptr thrown_here;

@@ -1,8 +1,7 @@
 #include "core/json/date.h"
 
-#include <array>
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 
 #include "core/json/loose_date.h"
@@ -175,6 +174,13 @@ std::optional<std::int64_t> to_milliseconds(const CivilTime& time) {
   return milliseconds;
 }
 
+/// At least `width` digits, and what follows them.
+void append_digits(std::int64_t number, std::size_t width, char after, std::string& out) {
+  const std::string digits = std::to_string(number);
+  out.append(width - std::min(width, digits.size()), '0');
+  (out += digits) += after;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> parse_date(std::string_view text) {
@@ -194,16 +200,18 @@ std::string iso_time(std::int64_t milliseconds) {
   const std::int64_t cycles = (days.time_since_epoch().count() + 719'468) / 146'097;
   const year_month_day date(days - std::chrono::days((cycles - 5) * 146'097));
   const auto year = static_cast<long>(static_cast<int>(date.year()) + (cycles - 5) * 400);
-  std::array<char, 64> text;
-  const char* const format = year < 0      ? "-%06ld-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ"
-                             : year > 9999 ? "+%06ld-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ"
-                                           : "%04ld-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ";
-  const int length =
-      std::snprintf(text.data(), text.size(), format, std::labs(year), static_cast<unsigned>(date.month()),
-                    static_cast<unsigned>(date.day()), static_cast<long>(clock.hours().count()),
-                    static_cast<long>(clock.minutes().count()), static_cast<long>(clock.seconds().count()),
-                    static_cast<long>(clock.subseconds().count()));
-  return {text.data(), static_cast<std::size_t>(length)};
+  std::string text;
+  text.reserve(sizeof "+000000-00-00T00:00:00.000Z");
+  const bool is_long = year < 0 || year > 9999;
+  text += year < 0 ? "-" : year > 9999 ? "+" : "";
+  append_digits(std::labs(year), is_long ? 6 : 4, '-', text);
+  append_digits(static_cast<unsigned>(date.month()), 2, '-', text);
+  append_digits(static_cast<unsigned>(date.day()), 2, 'T', text);
+  append_digits(clock.hours().count(), 2, ':', text);
+  append_digits(clock.minutes().count(), 2, ':', text);
+  append_digits(clock.seconds().count(), 2, '.', text);
+  append_digits(clock.subseconds().count(), 3, 'Z', text);
+  return text;
 }
 
 }  // namespace arborfs::json

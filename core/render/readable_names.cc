@@ -27,11 +27,11 @@ constexpr CodeRange kNoLetters[] = {
 };
 
 bool slug_keeps(const chars::Char& c) {
+  if (c.code < 0x80) {
+    return c.valid && is_ascii_word(c.code);
+  }
   if (!c.valid || chars::is_invisible(c.code) || chars::is_wide_space(c.code)) {
     return false;
-  }
-  if (c.code < 0x80) {
-    return is_ascii_word(c.code);
   }
   return std::none_of(std::begin(kNoLetters), std::end(kNoLetters),
                       [&](const CodeRange& range) { return c.code >= range.first && c.code <= range.last; });
@@ -69,6 +69,7 @@ std::string strip(std::string name, std::string_view leading) {
 template <class Keeps, class Spell>
 std::string dashed(std::string_view text, std::size_t limit, Keeps keeps, Spell spell) {
   std::string out;
+  out.reserve(std::min(limit, text.size()));
   for (std::size_t at = 0; at < text.size();) {
     const chars::Char c = chars::decode(text, at);
     const std::string unit = keeps(c) ? spell(c, text.substr(at, c.length)) : "-";
