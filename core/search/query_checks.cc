@@ -66,8 +66,8 @@ Result<void> check_role(const Catalog& catalog, const Query& query) {
   const std::string wanted = folded(query.role);
   Roles roles;
   const auto view = catalog.view();
-  for (const ShownAt& shown_at : view->all_shown()) {
-    const SessionPtr& session = shown_at.session();
+  for (const ShownAt* shown_at : view->shown) {
+    const SessionPtr& session = shown_at->session();
     if (!query.agent.empty() && session->agent() != query.agent) {
       continue;
     }

@@ -92,11 +92,11 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   options.index = index_;
   options.most_shown = kMostExcerpts;
   on_search_();
-  ASSIGN_OR_RETURN(Found found, search::search(catalog, query, options));
+  ASSIGN_OR_RETURN(const Found found, search::search(catalog, query, options));
   if (found.matches.empty() && !query.role.empty()) {
     RETURN_IF_ERROR(check_role(catalog, query));
   }
-  result.report = report_of(*catalog.view(), text, std::move(found));
+  result.report = report_of(text, found);
   result.ended = Clock::now();
   return keep(std::move(result));
 }

@@ -1,6 +1,8 @@
 #include "core/search/report.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 
 #include "core/base/parallel_for.h"
 #include "core/json/date.h"
@@ -14,12 +16,14 @@ namespace {
 
 constexpr std::size_t kLineCharacters = 300;  // of titles and queries
 constexpr std::size_t kLeastRankDigits = 2;
-constexpr std::size_t kUsualObjectBytes = 512;  // in hits.json, without its hits
+constexpr std::size_t kUsualObjectBytes = 512;  // in hits.json
 
 std::string link_name(std::size_t rank, std::size_t of, std::string_view title) {
   const std::string number = std::to_string(rank);
-  const std::size_t digits = std::max(kLeastRankDigits, std::to_string(of).size());
-  return std::string(digits - number.size(), '0') + number + "-" + names::slug(title);
+  std::string name(std::max(kLeastRankDigits, std::to_string(of).size()) - number.size(), '0');
+  const std::string slug = names::slug(title);
+  name.reserve(name.size() + number.size() + 1 + slug.size());
+  return ((name += number) += '-') += slug;
 }
 
 std::string quoted(std::string_view text) {
@@ -50,10 +54,10 @@ std::string count_of(std::size_t count, const char* one, const char* several) {
 
 /// The part of excerpts.md about one match.
 std::string section_of(const ShownMatch& shown) {
-  const std::string title = visible_line(shown.title, kLineCharacters);
-  std::string text = "\n## " + shown.link + "\n\n" + std::string(shown.match.session->agent()) + ", " + shown.project +
-                     ", last written " + json::iso_time(shown.mtime_ns / 1'000'000) + (title.empty() ? "" : ": ") +
-                     title + "\n\n";
+  const std::string title = visible_line(shown.session.title, kLineCharacters);
+  std::string text = "\n## " + shown.link + "\n\n" + std::string(shown.session.agent) + ", " + shown.project +
+                     ", last written " + json::iso_time(shown.session.mtime_ns / 1'000'000) +
+                     (title.empty() ? "" : ": ") + title + "\n\n";
   for (const Hit& hit : shown.match.hits) {
     text += "- `" + text_path(shown.link, hit) + "`: " + marked(hit.excerpt, "**", "**") + "\n";
   }
@@ -78,89 +82,87 @@ std::string excerpts_text(std::string_view query, const std::vector<std::string>
   return text;
 }
 
-std::string hits_json(const std::vector<std::string>& objects) {
-  std::size_t bytes = 4;
-  for (const std::string& one : objects) {
-    bytes += one.size() + 2;
+/// The array of the objects, which begin with a comma.
+std::string hits_json(std::string first, const std::string& second) {
+  first += second;
+  if (first.empty()) {
+    return "[]\n";
   }
-  std::string text = "[";
-  text.reserve(bytes);
-  for (const std::string& one : objects) {
-    (text += text.size() == 1 ? "\n" : ",\n") += one;
+  first.front() = '[';
+  return first += "\n]\n";
+}
+
+/// What a part of the matches adds to a report, so that two threads can write it.
+struct ReportPart {
+  std::string hits;  // objects of hits.json, each after ",\n"
+  std::vector<std::string> sections;
+};
+
+/// The matches from `begin` to before `end`. Their links are set in `links`.
+ReportPart part_of_report(const Found& found, std::size_t begin, std::size_t end,
+                          std::vector<std::pair<std::string, std::uint32_t>>& links) {
+  ReportPart part;
+  part.hits.reserve((end - begin) * kUsualObjectBytes);
+  for (std::size_t i = begin; i < end; ++i) {
+    ShownMatch shown = shown_match(found, i);
+    part.hits += ",\n";
+    append_match_json(shown, part.hits);
+    if (i < kMostExcerpts) {
+      part.sections.push_back(section_of(shown));
+    }
+    links[i] = {std::move(shown.link), shown.match.shown->session()->number()};
   }
-  text += objects.empty() ? "]\n" : "\n]\n";
-  return text;
+  return part;
 }
 
 }  // namespace
 
-ShownPlaces::ShownPlaces(const CatalogView& view) : view_(view) {
-  for (const auto& [id, session] : view.by_id) {
-    if (session->number() >= ids_.size()) {
-      ids_.resize(std::max<std::size_t>(session->number() + 1, 2 * ids_.size()));
-    }
-    ids_[session->number()] = &id;
-  }
-}
-
-ShownMatch ShownPlaces::of(Match match, std::size_t rank, std::size_t count) const {
-  ShownMatch shown;
-  const Session& session = *match.session;
-  shown.title = session.title();
-  shown.link = link_name(rank, count, shown.title);
-  shown.mtime_ns = session.mtime_ns();
-  const std::uint32_t number = session.number();
-  if (const auto where = view_.where.find(number); where != view_.where.end()) {
-    shown.project = where->second.project->name;
-    shown.path = view_.path_of(number);
-    const std::string* const id = number < ids_.size() ? ids_[number] : nullptr;
-    shown.id = id == nullptr ? where->second.name() : *id;
-  }
-  shown.match = std::move(match);
+ShownMatch shown_match(const Found& found, std::size_t rank) {
+  const Match& match = found.matches[rank];
+  const ShownAt& at = *match.shown;
+  ShownMatch shown{match, found.view->id_of(at), at.project->name, at.session()->outline(), found.view->path_of(at),
+                   ""};
+  shown.link = link_name(rank + 1, found.matches.size(), shown.session.title);
   return shown;
 }
 
-std::string match_json(const ShownMatch& shown) {
-  std::string hits;
-  for (const Hit& hit : shown.match.hits) {
-    hits += (hits.empty() ? "" : ",") + hit_json(shown, hit);
-  }
-  std::string out = "{";
-  out.reserve(kUsualObjectBytes + hits.size());
+void append_match_json(const ShownMatch& shown, std::string& out) {
+  out += '{';
   const auto add = [&](std::string_view name, std::string_view value) {
-    ((out += out.size() == 1 ? "\"" : ",\"") += name) += "\":";
+    ((out += out.back() == '{' ? "\"" : ",\"") += name) += "\":";
     json::stringify_string(value, out);
   };
   if (!shown.link.empty()) {
     add("link", shown.link);
   }
   add("session", shown.id);
-  add("agent", shown.match.session->agent());
+  add("agent", shown.session.agent);
   add("project", shown.project);
-  add("title", shown.title);
-  add("modified", json::iso_time(shown.mtime_ns / 1'000'000));
+  add("title", shown.session.title);
+  add("modified", json::iso_time(shown.session.mtime_ns / 1'000'000));
   add("path", shown.path);
-  ((out += ",\"hits\":[") += hits) += shown.match.has_more ? "],\"more\":true}" : "],\"more\":false}";
-  return out;
+  out += ",\"hits\":[";
+  for (const Hit& hit : shown.match.hits) {
+    (out += out.back() == '[' ? "" : ",") += hit_json(shown, hit);
+  }
+  out += shown.match.has_more ? "],\"more\":true}" : "],\"more\":false}";
 }
 
-Report report_of(const CatalogView& view, std::string_view query, Found found) {
-  const ShownPlaces places(view);
+Report report_of(std::string_view query, const Found& found) {
   const std::size_t count = found.matches.size();
   Report report;
   report.links.resize(count);
-  std::vector<std::string> objects(count);
-  std::vector<std::string> sections(std::min(count, kMostExcerpts));
-  parallel_for(count, [&](std::size_t i) {
-    const ShownMatch shown = places.of(std::move(found.matches[i]), i + 1, count);
-    objects[i] = match_json(shown);
-    if (i < sections.size()) {
-      sections[i] = section_of(shown);
-    }
-    report.links[i] = {shown.link, shown.match.session->number()};
+  constexpr std::size_t kParts = 2;
+  std::array<ReportPart, kParts> parts;
+  parallel_for(kParts, [&](std::size_t i) {
+    parts.at(i) = part_of_report(found, count * i / kParts, count * (i + 1) / kParts, report.links);
   });
-  report.hits = hits_json(objects);
+  std::vector<std::string> sections;
+  for (ReportPart& part : parts) {
+    std::move(part.sections.begin(), part.sections.end(), std::back_inserter(sections));
+  }
   report.excerpts = excerpts_text(query, sections, count, found.unreadable);
+  report.hits = hits_json(std::move(parts[0].hits), parts[1].hits);
   return report;
 }
 

@@ -12,33 +12,22 @@
 
 namespace arborfs::search {
 
-/// A match, and where it is shown.
+/// A match as users see it; valid as long as what it was found in.
 struct ShownMatch {
-  Match match;
+  const Match& match;
+  const std::string& id;       // as in by-id/
+  const std::string& project;  // its name
+  Session::Outline session;
+  std::string path;  // CatalogView::path_of
   std::string link;  // its name in search/<query>/: the rank and a slug of the title
-  std::string id;    // as in by-id/; the name in the project for a log without an id
-  std::string title;
-  std::string project;  // its name; "" for a session that is not shown any more
-  std::string path;     // projects/<project>/<session>
-  std::int64_t mtime_ns = 0;
 };
+/// `rank`: the place of the match in `found`, from 0.
+ShownMatch shown_match(const Found& found, std::size_t rank);
 
-/// Where a view shows sessions. The view must outlive it.
-class ShownPlaces {
- public:
-  explicit ShownPlaces(const CatalogView& view);
-  /// `rank`: its place among all matches, from 1; `count`: how many there are.
-  [[nodiscard]] ShownMatch of(Match match, std::size_t rank, std::size_t count) const;
-
- private:
-  const CatalogView& view_;
-  std::vector<const std::string*> ids_;  // by the session's number; null for one without an id
-};
-
-/// The object of one match in hits.json, which is also what `arborfs search --json` prints: session, agent, project,
-/// title, modified, path, hits with entry, path, time, excerpt and marks, and more (true if there may be more hits).
-/// `link` comes first, unless it is "".
-std::string match_json(const ShownMatch& shown);
+/// Appends the object of one match in hits.json, which is also what `arborfs search --json` prints: session, agent,
+/// project, title, modified, path, hits with entry, path, time, excerpt and marks, and more (true if there may be more
+/// hits). `link` comes first, unless it is "".
+void append_match_json(const ShownMatch& shown, std::string& out);
 
 /// excerpts.md has the hits of at most so many sessions.
 inline constexpr std::size_t kMostExcerpts = 20;
@@ -52,6 +41,6 @@ struct Report {
   /// hits.json: an array with one match on each line.
   std::string hits;
 };
-Report report_of(const CatalogView& view, std::string_view query, Found found);
+Report report_of(std::string_view query, const Found& found);
 
 }  // namespace arborfs::search

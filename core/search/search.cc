@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "core/base/parallel_for.h"
@@ -17,76 +16,90 @@ namespace arborfs::search {
 namespace {
 
 /// The sessions that pass the filters on sessions, most recently changed first.
-std::vector<SessionPtr> chosen_sessions(const Catalog& catalog, const Query& query) {
-  std::vector<std::pair<std::int64_t, SessionPtr>> chosen;
-  const auto view = catalog.view();
-  for (const ShownAt& shown : view->all_shown()) {
-    const Project& project = *shown.project;
-    const SessionPtr& session = shown.session();
+std::vector<const ShownAt*> chosen_sessions(const CatalogView& view, const Query& query) {
+  std::vector<std::pair<std::int64_t, const ShownAt*>> chosen;
+  chosen.reserve(view.shown.size());
+  for (const ShownAt* shown : view.shown) {
+    const Project& project = *shown->project;
+    const Session& session = *shown->session();
     const bool fits =
         query.project.empty() || project.cwd == query.project || project.name.find(query.project) != std::string::npos;
-    const bool is_of_agent = query.agent.empty() || session->agent() == query.agent;
-    const bool has_title = query.title.empty() || folded(session->title()).find(query.title) != std::string::npos;
+    const bool is_of_agent = query.agent.empty() || session.agent() == query.agent;
+    const bool has_title = query.title.empty() || folded(session.title()).find(query.title) != std::string::npos;
     if (fits && is_of_agent && has_title) {
-      chosen.emplace_back(session->mtime_ns(), session);
+      chosen.emplace_back(session.mtime_ns(), shown);
     }
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<SessionPtr> sessions;
+  std::vector<const ShownAt*> sessions;
   sessions.reserve(chosen.size());
-  for (auto& [mtime, session] : chosen) {
-    sessions.push_back(std::move(session));
+  for (const auto& [mtime, shown] : chosen) {
+    sessions.push_back(shown);
   }
   return sessions;
 }
 
+using Findings = std::vector<std::optional<SessionFindings>>;
+
 /// BM25 over sessions: each repetition of a word counts less, and long sessions count less.
-std::vector<double> scores_of(const std::vector<SessionFindings>& found, std::size_t sessions) {
-  constexpr double kSaturation = 1.2;
-  constexpr double kLengthWeight = 0.75;
-  double total = 0;
-  for (const SessionFindings& one : found) {
-    total += one.length;
+class Bm25 {
+ public:
+  explicit Bm25(const Findings& all) {
+    double total = 0;
+    double found = 0;
+    for (const auto& one : all) {
+      total += one ? one->length : 0;
+      found += one ? 1 : 0;
+    }
+    mean_length_ = total > 0 ? total / found : 1;
+    rarity_ = std::log(1 + (static_cast<double>(all.size()) - found + 0.5) / (found + 0.5));
   }
-  const double mean = total > 0 ? total / static_cast<double>(found.size()) : 1;
-  const auto with = static_cast<double>(found.size());
-  const double rarity = std::log(1 + (static_cast<double>(sessions) - with + 0.5) / (with + 0.5));
-  std::vector<double> scores;
-  for (const SessionFindings& one : found) {
-    const double length = 1 - kLengthWeight + kLengthWeight * one.length / mean;
+  [[nodiscard]] double score_of(const SessionFindings& one) const {
+    constexpr double kSaturation = 1.2;
+    constexpr double kLengthWeight = 0.75;
+    const double length = 1 - kLengthWeight + kLengthWeight * one.length / mean_length_;
     double score = 0;
     for (const double count : one.counts) {
-      score += rarity * count * (kSaturation + 1) / (count + kSaturation * length);
+      score += rarity_ * count * (kSaturation + 1) / (count + kSaturation * length);
     }
-    scores.push_back(score);
+    return score;
   }
-  return scores;
+
+ private:
+  double mean_length_;
+  double rarity_;
+};
+
+/// The places of the findings, those of the best session first; of equal ones the first.
+std::vector<std::size_t> ranked(const Findings& all) {
+  const Bm25 scores(all);
+  std::vector<std::pair<double, std::size_t>> scored;
+  scored.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i]) {
+      scored.emplace_back(scores.score_of(*all[i]), i);
+    }
+  }
+  std::stable_sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::size_t> best_first;
+  best_first.reserve(scored.size());
+  for (const auto& [score, i] : scored) {
+    best_first.push_back(i);
+  }
+  return best_first;
 }
 
-/// Best first; of equal ones the first.
-void rank(std::vector<SessionFindings>& found, std::size_t sessions) {
-  const auto scores = scores_of(found, sessions);
-  std::vector<std::size_t> order(found.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  std::vector<SessionFindings> ranked;
-  ranked.reserve(found.size());
-  for (const std::size_t i : order) {
-    ranked.push_back(std::move(found[i]));
+std::vector<Match> matches_of(const std::vector<const ShownAt*>& sessions, const Findings& found, const Query& query,
+                              const Options& options, const IndexLookup* lookup) {
+  const auto best_first = ranked(found);
+  std::vector<Match> matches(best_first.size());
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    matches[i].shown = sessions[best_first[i]];
   }
-  found = std::move(ranked);
-}
-
-std::vector<Match> matches_of(const std::vector<SessionFindings>& found, const Query& query, const Options& options,
-                              const IndexLookup* lookup) {
-  std::vector<Match> matches(found.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    matches[i].session = found[i].session;
-  }
-  const std::size_t shown = std::min(options.most_shown.value_or(found.size()), found.size());
+  const std::size_t shown = std::min(options.most_shown.value_or(matches.size()), matches.size());
   parallel_for(shown, [&](std::size_t i) {
     if (!options.is_over()) {
-      matches[i] = find_hits(found[i], query, options, lookup);
+      find_hits(*found[best_first[i]], query, options, lookup, matches[i]);
     }
   });
   return matches;
@@ -110,7 +123,8 @@ class Looks {
 }  // namespace
 
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options) {
-  const auto sessions = chosen_sessions(catalog, query);
+  const auto view = catalog.view();
+  const auto sessions = chosen_sessions(*view, query);
   const auto wanted = Wanted::here();
   std::atomic<bool> unwanted{false};
   Looks looks;
@@ -123,13 +137,13 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
            (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed));
   };
   const auto lookup = options.index != nullptr ? options.index->look_up(query, here.is_over) : nullptr;
-  std::vector<std::optional<SessionFindings>> found(sessions.size());
+  Findings found(sessions.size());
   std::atomic<std::size_t> unreadable{0};
   parallel_for(sessions.size(), [&](std::size_t i) {
     if (here.is_over()) {
       return;
     }
-    auto findings = search_session(sessions[i], query, here, lookup.get());
+    auto findings = search_session(sessions[i]->session(), query, here, lookup.get());
     if (!findings) {
       ++unreadable;
     } else {
@@ -139,14 +153,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
   if (here.is_over()) {
     return search_is_over();
   }
-  std::vector<SessionFindings> ranked;
-  for (auto& findings : found) {
-    if (findings) {
-      ranked.push_back(std::move(*findings));
-    }
-  }
-  rank(ranked, sessions.size());
-  Found result{matches_of(ranked, query, here, lookup.get()), unreadable};
+  Found result{view, matches_of(sessions, found, query, here, lookup.get()), unreadable};
   if (here.is_over()) {
     return search_is_over();
   }

@@ -26,9 +26,9 @@ struct Hit {
 
 /// A session that matches.
 struct Match {
-  SessionPtr session;
-  std::vector<Hit> hits;  // at most Options::most_hits, in the order of the session
-  bool has_more = false;  // there may be more entries that match
+  const ShownAt* shown = nullptr;  // in Found::view
+  std::vector<Hit> hits;           // at most Options::most_hits, in the order of the session
+  bool has_more = false;           // there may be more entries that match
 };
 
 class SearchIndex;
@@ -43,6 +43,7 @@ struct Options {
 };
 
 struct Found {
+  CatalogViewPtr view;
   std::vector<Match> matches;  // best first; of equal ones the one that changed last
   std::size_t unreadable = 0;  // sessions that could not be read
 };

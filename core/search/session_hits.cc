@@ -10,16 +10,14 @@ namespace arborfs::search {
 namespace {
 
 /// Once it has a hit, a search reads no more than this of the texts of a session for better ones.
-constexpr std::size_t kMostBytes = std::size_t{128} << 10U;
+constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
 
 class HitFinder {
  public:
-  HitFinder(const SessionPtr& session, const Query& query, const Options& options)
-      : session_(session), query_(query), options_(options) {
-    match_.session = session;
-  }
+  HitFinder(const SessionPtr& session, const Query& query, const Options& options, Match& match)
+      : session_(session), query_(query), options_(options), match_(match) {}
 
-  Match run(const Candidates& candidates) {
+  void run(const Candidates& candidates) {
     for (const Candidate& one : candidates.entries) {
       if (is_done()) {
         match_.has_more = true;
@@ -33,7 +31,6 @@ class HitFinder {
     }
     std::sort(match_.hits.begin(), match_.hits.end(), [](const Hit& a, const Hit& b) { return a.ordinal < b.ordinal; });
     name_hits(candidates);
-    return std::move(match_);
   }
 
  private:
@@ -95,36 +92,32 @@ class HitFinder {
   const SessionPtr& session_;
   const Query& query_;
   const Options& options_;
-  Match match_;
+  Match& match_;
   std::vector<std::size_t> words_;  // of each kept hit
   std::size_t bytes_ = 0;           // that were read
 };
 
 }  // namespace
 
-Match find_hits(const SessionFindings& findings, const Query& query, const Options& options,
-                const IndexLookup* lookup) {
+void find_hits(const SessionFindings& findings, const Query& query, const Options& options, const IndexLookup* lookup,
+               Match& match) {
   if (query.wanted.empty() && !query.filters_entries()) {
-    Match match;
-    match.session = findings.session;
-    return match;
+    return;
   }
   const auto& answer = findings.answer;
+  const SessionPtr& session = match.shown->session();
   const auto chunks = answer ? lookup->chunks_with_words(*answer) : std::vector<Chunk>();
   const bool may_use_index = answer && !query.filters_entries();
-  const Session::Use use(findings.session);
-  auto candidates = may_use_index ? indexed_entries(*findings.session, *answer->indexed, chunks) : std::nullopt;
+  const Session::Use use(session);
+  auto candidates = may_use_index ? indexed_entries(*session, *answer->indexed, chunks) : std::nullopt;
   if (!candidates) {
-    auto current =
-        current_entries(findings.session, query, answer ? answer->indexed.get() : nullptr, &chunks, options.cancelled);
+    auto current = current_entries(session, query, answer ? answer->indexed : nullptr, &chunks, options.cancelled);
     if (!current) {
-      Match match;
-      match.session = findings.session;
-      return match;
+      return;
     }
     candidates = std::move(*current);
   }
-  return HitFinder(findings.session, query, options).run(*candidates);
+  HitFinder(session, query, options, match).run(*candidates);
 }
 
 }  // namespace arborfs::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/search/candidates.h"
@@ -104,9 +105,11 @@ class SessionReader {
   bool has_entry_ = false;
 };
 
-void count_chunks(const IndexedAnswer& answer, SessionFindings& findings) {
-  for (const double count : answer.counts) {
-    findings.counts.push_back(std::max(count, 1.0));
+/// What was counted, as far as the index knows it.
+void take_counts(IndexedAnswer& answer, SessionFindings& findings) {
+  findings.counts = std::move(answer.counts);
+  for (double& count : findings.counts) {
+    count = std::max(count, 1.0);
   }
   findings.length = static_cast<double>(answer.indexed->text_bytes) / kChunkBytes;
 }
@@ -119,7 +122,7 @@ Result<Candidates> candidates_for(const SessionPtr& session, const Query& query,
   }
   const auto chunks = lookup->chunks_to_check(*answer);
   if (query.filters_entries()) {
-    return current_entries(session, query, answer->indexed.get(), &chunks, options.cancelled);
+    return current_entries(session, query, answer->indexed, &chunks, options.cancelled);
   }
   if (auto found = indexed_entries(*session, *answer->indexed, chunks)) {
     return std::move(*found);
@@ -133,7 +136,6 @@ Result<Candidates> candidates_for(const SessionPtr& session, const Query& query,
 Result<std::optional<SessionFindings>> search_session(const SessionPtr& session, const Query& query,
                                                       const Options& options, const IndexLookup* lookup) {
   SessionFindings findings;
-  findings.session = session;
   if (query.wanted.empty() && query.unwanted.empty() && !query.filters_entries()) {
     return std::optional(std::move(findings));
   }
@@ -146,7 +148,7 @@ Result<std::optional<SessionFindings>> search_session(const SessionPtr& session,
     return std::optional<SessionFindings>();
   }
   if (answer && answer->is_sure() && !query.filters_entries()) {
-    count_chunks(*answer, findings);
+    take_counts(*answer, findings);
     return std::optional(std::move(findings));
   }
   ASSIGN_OR_RETURN(const Candidates candidates, candidates_for(session, query, options, lookup, answer));
@@ -156,7 +158,7 @@ Result<std::optional<SessionFindings>> search_session(const SessionPtr& session,
     return std::optional<SessionFindings>();
   }
   if (answer) {
-    count_chunks(*answer, findings);
+    take_counts(*answer, findings);
   } else {
     reader.estimate(candidates, findings);
   }

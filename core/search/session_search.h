@@ -12,7 +12,6 @@ namespace arborfs::search {
 
 /// That a session matches, and how well.
 struct SessionFindings {
-  SessionPtr session;
   std::vector<double> counts;           // of each wanted word: about how many chunks (kChunkBytes) have it
   double length = 0;                    // of the session's texts, in chunks
   std::optional<IndexedAnswer> answer;  // of the search index
@@ -23,8 +22,9 @@ struct SessionFindings {
 Result<std::optional<SessionFindings>> search_session(const SessionPtr& session, const Query& query,
                                                       const Options& options, const IndexLookup* lookup);
 
-/// The entries of a session that match, those with the most words first among equals in their order: at most
-/// Options::most_hits. It reads no more than it needs for that, and of a long session only a part.
-Match find_hits(const SessionFindings& findings, const Query& query, const Options& options, const IndexLookup* lookup);
+/// Adds the entries of the session of `match` that match, those with the most words first among equals in their order:
+/// at most Options::most_hits. It reads no more than it needs for that, and of a long session only a part.
+void find_hits(const SessionFindings& findings, const Query& query, const Options& options, const IndexLookup* lookup,
+               Match& match);
 
 }  // namespace arborfs::search

@@ -48,6 +48,7 @@ struct ShownAt {
   SessionFolderPtr folder;    // `project`, or the children of `starter`
   std::size_t at = 0;         // in folder->sessions
   std::uint32_t starter = 0;  // the number of the session in whose children/ it is; 0 for one in its project
+  std::size_t id_at = 0;      // in CatalogView::by_id
   [[nodiscard]] const std::string& name() const { return folder->sessions[at].first; }
   [[nodiscard]] const SessionPtr& session() const { return folder->sessions[at].second; }
 };
@@ -61,20 +62,24 @@ struct CatalogView {
   std::map<std::string_view, std::vector<std::uint32_t>>
       by_agent;                                      // places in by_id, ascending, of each agent that has sessions
   std::map<LogFolder, std::string> by_folder;        // the folder in the store -> project name
-  std::unordered_map<std::uint32_t, ShownAt> where;  // by session number
+  std::unordered_map<std::uint32_t, ShownAt> where;  // by session number; all sessions
+  std::vector<const ShownAt*> shown;  // in `where`: those in projects in the order of the tree, then those in children/
   std::unordered_map<std::uint32_t, SessionFolderPtr> children;  // by the number of the session that started them
   std::uint64_t version = 0;
 
+  CatalogView() = default;
+  CatalogView(const CatalogView&) = delete;  // it points into itself
   [[nodiscard]] ProjectPtr project(std::string_view name) const;
   [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
   [[nodiscard]] SessionPtr session(std::uint32_t number) const;
   /// Its path in the mount: projects/<project>/<session>; for a session in children/, the path of the session that
   /// started it followed by /children/<session>. "" if the session is not shown.
   [[nodiscard]] std::string path_of(std::uint32_t number) const;
+  [[nodiscard]] std::string path_of(const ShownAt& place) const;
   /// True if the session is in the children/ of another session.
   [[nodiscard]] bool is_child(std::uint32_t number) const;
-  /// All sessions: those in projects in the order of the tree, then those in children/.
-  [[nodiscard]] std::vector<ShownAt> all_shown() const;
+  /// As by-id/ names it.
+  [[nodiscard]] const std::string& id_of(const ShownAt& place) const { return by_id[place.id_at].first; }
   /// The project that the sessions of a folder with this name belong to, in the first store that has one.
   [[nodiscard]] ProjectPtr project_of_folder(std::string_view folder) const;
   /// Finds a session by its id or a unique prefix of it; null if none or several match.

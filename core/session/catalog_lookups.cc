@@ -31,9 +31,9 @@ bool is_of(const Session& session, std::string_view agent) {
 /// store. `agent`: "" for all.
 std::vector<SessionPtr> with_name(const CatalogView& view, std::string_view name, std::string_view agent) {
   std::vector<SessionPtr> found;
-  for (const ShownAt& shown : view.all_shown()) {
-    const SessionPtr& session = shown.session();
-    if (!is_of(*session, agent) || (shown.name() != name && session->stem() != name)) {
+  for (const ShownAt* shown : view.shown) {
+    const SessionPtr& session = shown->session();
+    if (!is_of(*session, agent) || (shown->name() != name && session->stem() != name)) {
       continue;
     }
     const auto other = std::find_if(found.begin(), found.end(), [agent_of = session->agent()](const SessionPtr& known) {

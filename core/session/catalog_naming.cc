@@ -33,7 +33,22 @@ std::uint32_t starter_in(const CatalogView& view, const Session& session) {
 /// Adds the places of all sessions in a folder.
 void note_places(CatalogView& view, const SessionFolderPtr& folder, const ProjectPtr& project, std::uint32_t starter) {
   for (std::size_t at = 0; at < folder->sessions.size(); ++at) {
-    view.where[folder->sessions[at].second->number()] = {project, folder, at, starter};
+    view.where[folder->sessions[at].second->number()] = {project, folder, at, starter, 0};
+  }
+}
+
+void list_shown(CatalogView& view) {
+  view.shown.reserve(view.where.size());
+  for (const ProjectPtr& project : view.projects) {
+    for (const auto& [name, session] : project->sessions) {
+      view.shown.push_back(&view.where.find(session->number())->second);
+    }
+  }
+  for (const auto& [id, session] : view.by_id) {
+    const auto found = view.where.find(session->number());
+    if (found != view.where.end() && found->second.starter != 0) {
+      view.shown.push_back(&found->second);
+    }
   }
 }
 
@@ -211,7 +226,11 @@ void Catalog::name_by_id(CatalogView& view, const std::vector<Placed>& sessions)
   }
   std::sort(view.by_id.begin(), view.by_id.end(), has_lesser_name);
   for (std::uint32_t at = 0; at < view.by_id.size(); ++at) {
-    view.by_agent[view.by_id[at].second->agent()].push_back(at);
+    const Session& session = *view.by_id[at].second;
+    view.by_agent[session.agent()].push_back(at);
+    if (const auto found = view.where.find(session.number()); found != view.where.end()) {
+      found->second.id_at = at;
+    }
   }
 }
 
@@ -242,6 +261,7 @@ void Catalog::rebuild_view() {
   add_projects(*view, sessions);
   add_children(*view, sessions, families);
   name_by_id(*view, sessions);
+  list_shown(*view);
   const CatalogViewPtr old_view = this->view();
   {
     const std::lock_guard lock(mutex_);

@@ -40,36 +40,28 @@ SessionPtr CatalogView::session(std::uint32_t number) const {
 }
 
 std::string CatalogView::path_of(std::uint32_t number) const {
+  const auto found = where.find(number);
+  return found == where.end() ? std::string() : path_of(found->second);
+}
+
+std::string CatalogView::path_of(const ShownAt& place) const {
   std::string path;
-  auto at = where.find(number);
-  if (at == where.end()) {
-    return path;
+  const ShownAt* at = &place;
+  for (; at->starter != 0; at = &where.find(at->starter)->second) {
+    path.insert(0, "/children/" + at->name());
   }
-  for (; at->second.starter != 0; at = where.find(at->second.starter)) {
-    path.insert(0, "/children/" + at->second.name());
-  }
-  return "projects/" + at->second.project->name + "/" + at->second.name() + path;
+  constexpr std::string_view kTop = "projects/";
+  const std::string& project = at->project->name;
+  const std::string& name = at->name();
+  std::string whole;
+  whole.reserve(kTop.size() + project.size() + 1 + name.size() + path.size());
+  ((((whole += kTop) += project) += '/') += name) += path;
+  return whole;
 }
 
 bool CatalogView::is_child(std::uint32_t number) const {
   const auto found = where.find(number);
   return found != where.end() && found->second.starter != 0;
-}
-
-std::vector<ShownAt> CatalogView::all_shown() const {
-  std::vector<ShownAt> all;
-  all.reserve(where.size());
-  for (const ProjectPtr& project : projects) {
-    for (std::size_t at = 0; at < project->sessions.size(); ++at) {
-      all.push_back({project, project, at, 0});
-    }
-  }
-  for (const auto& [id, session] : by_id) {
-    if (const auto found = where.find(session->number()); found != where.end() && found->second.starter != 0) {
-      all.push_back(found->second);
-    }
-  }
-  return all;
 }
 
 ProjectPtr CatalogView::project_of_folder(std::string_view folder) const {

@@ -60,6 +60,11 @@ Session::Standing Session::standing() const {
   return {head_.header.cwd, head_.header.id, agent_locked(), head_.header.started_by};
 }
 
+Session::Outline Session::outline() const {
+  const std::shared_lock lock(mutex_);
+  return {head_.header.title, agent_locked(), head_.stat.mtime_ns};
+}
+
 std::int64_t Session::mtime_ns() const {
   const std::shared_lock lock(mutex_);
   return head_.stat.mtime_ns;

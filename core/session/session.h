@@ -62,6 +62,13 @@ class Session : public std::enable_shared_from_this<Session> {
     bool operator==(const Standing&) const = default;
   };
 
+  /// What a list of sessions shows of it.
+  struct Outline {
+    std::string title;       // Session::title
+    std::string_view agent;  // Session::agent
+    std::int64_t mtime_ns = 0;
+  };
+
   /// State that the sessions of one store share; outlives them.
   struct Shared {
     std::shared_ptr<SessionStore> store;
@@ -94,6 +101,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The title in its head; "" if it has none.
   [[nodiscard]] std::string title() const;
   [[nodiscard]] Standing standing() const;
+  [[nodiscard]] Outline outline() const;
   /// True if the head was read, by the scan that found the log or since.
   [[nodiscard]] bool has_head() const;
   [[nodiscard]] std::int64_t mtime_ns() const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "core/json/document.h"
 #include "core/render/text.h"
@@ -35,14 +34,10 @@ std::optional<By> by_named(std::string_view name) {
 }
 
 std::vector<Counted> all_counted(const CatalogView& view) {
-  std::unordered_map<std::uint32_t, std::string_view> ids;
-  for (const auto& [id, session] : view.by_id) {
-    ids.emplace(session->number(), id);
-  }
   std::vector<Counted> all;
-  for (const ShownAt& shown : view.all_shown()) {
-    const auto id = ids.find(shown.session()->number());
-    all.push_back({shown.session(), shown.project->name, id == ids.end() ? shown.name() : std::string(id->second)});
+  all.reserve(view.shown.size());
+  for (const ShownAt* shown : view.shown) {
+    all.push_back({shown->session(), shown->project->name, view.id_of(*shown)});
   }
   return all;
 }

@@ -14,6 +14,7 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/search/index/indexer.h"
+#include "core/search/index/pair_filter.h"
 #include "core/search/index/terms.h"
 #include "core/search/search.h"
 #include "core/sqlite/own_database.h"
@@ -114,6 +115,33 @@ TEST(SearchTerms, IdsFollowTheStoredTerms) {
   EXPECT_EQ(terms_with(ids.terms(), "one").equal, 2U);
 }
 
+TEST(SearchPairFilter, TellsThatAChunkLacksAPair) {
+  std::vector<TermId> terms;
+  for (TermId term = 1; term <= 2000; ++term) {
+    terms.push_back(term % 100 == 0 ? kBreak : term);
+  }
+  const std::string filter = pair_filter_of(terms);
+  ASSERT_EQ(filter.size(), kPairFilterBytes);
+  const auto may_have = [&](const std::vector<TermId>& first, const std::vector<TermId>& second) {
+    PhrasePairs pairs;
+    pairs.need(first, second);
+    return pairs.may_be_in(filter);
+  };
+  unsigned wrong = 0;
+  for (TermId term = 1; term < 2000; ++term) {
+    if (term % 100 != 0 && (term + 1) % 100 != 0) {
+      ASSERT_TRUE(may_have({term}, {term + 1})) << term;
+      ASSERT_TRUE(may_have({5000, term}, {term + 1, 6000})) << term;
+    }
+    wrong += may_have({term}, {term + 2}) ? 1 : 0;
+  }
+  EXPECT_LT(wrong, 1000U) << "of 2,000 pairs that it lacks";
+  EXPECT_TRUE(PhrasePairs().may_be_in(std::string(kPairFilterBytes, '\0'))) << "no pair is needed";
+  PhrasePairs too_many;
+  too_many.need(terms, terms);
+  EXPECT_TRUE(too_many.is_empty());
+}
+
 TEST(SearchIndexedSession, PackedFormsAreRead) {
   const std::vector<IndexedEntry> entries{{EntryType::message, 300, 17, 5, 1'771'200'000'000, "user-a"},
                                           {EntryType::none, 0, 300, 1U << 20U, Entry::kNoTime, ""}};
@@ -155,7 +183,7 @@ TEST(SearchIndexedSession, DamagedFormsAreRefused) {
 std::set<std::string> sessions_in(const Query& query, const Result<Found>& found) {
   std::set<std::string> ids;
   for (const Match& match : found->matches) {
-    const std::string id = match.session->head().header.id;
+    const std::string id = match.shown->session()->head().header.id;
     EXPECT_TRUE(ids.insert(id).second) << id;
     EXPECT_EQ(match.hits.empty(), query.wanted.empty() && !query.filters_entries()) << id;
     for (const Hit& hit : match.hits) {
@@ -419,6 +447,37 @@ TEST_F(SearchIndexTest, GrowingSessionsAddTheirNewEntries) {
   const auto session = catalog.view()->by_id_prefix("one");
   const auto answer = lookup->answer_for(*session, *session->store().stat(session->place()));
   EXPECT_LE(answer->indexed->chunks.size(), 12U) << "chunks are filled, not one for each append";
+}
+
+TEST_F(SearchIndexTest, WhatIsKnownOfFrequentTermsFollowsTheIndex) {
+  std::string log = header("big");
+  for (unsigned i = 0; i < 700; ++i) {
+    log += message(i, "user", "one step by step " + std::string(kChunkBytes, 'x'));
+  }
+  temp.write("-work", "big", log);
+  age("big");
+  put("late", 3);
+  catalog.rescan();
+  build();
+  const std::vector<std::string> queries{"step", "\"step by\"", "\"ne step by st\""};
+  for (const std::string& query : queries) {
+    EXPECT_TRUE(is_sure("big", query)) << query;
+    EXPECT_TRUE(is_excluded("late", query)) << query;
+  }
+  append("late", 70, "done step by step");
+  build();
+  for (const std::string& query : queries) {
+    EXPECT_TRUE(is_sure("big", query)) << query;
+    EXPECT_TRUE(is_sure("late", query)) << query;
+  }
+  fs::remove_all(folder);
+  put("big", 3);
+  catalog.rescan();
+  build();
+  for (const std::string& query : queries) {
+    EXPECT_TRUE(is_excluded("big", query)) << query;
+    EXPECT_TRUE(is_sure("late", query)) << query;
+  }
 }
 
 TEST_F(SearchIndexTest, RewrittenSessionsAreIndexedAnew) {

@@ -89,7 +89,7 @@ class SearchIn : public ::testing::Test {
     EXPECT_TRUE(query);
     const auto result = search(catalog, *query);
     for (const Match& match : result->matches) {
-      found.push_back(match.session->head().header.id);
+      found.push_back(match.shown->session()->head().header.id);
     }
     return found;
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 #include "core/base/result_macros.h"
 #include "core/os/file.h"
@@ -157,17 +156,11 @@ Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal&
 
 std::vector<Listed> all_sessions(const Catalog& catalog) {
   const auto view = catalog.view();
-  std::unordered_map<std::uint32_t, std::string> ids;
-  for (const auto& [id, session] : view->by_id) {
-    ids[session->number()] = id;
-  }
   std::vector<Listed> all;
-  for (const ShownAt& shown : view->all_shown()) {
-    const SessionPtr& session = shown.session();
-    const auto id = ids.find(session->number());
-    const auto starter = ids.find(shown.starter);
-    all.push_back({session, shown.project, id == ids.end() ? shown.name() : id->second, session->head().stat.mtime_ns,
-                   starter == ids.end() ? "" : starter->second});
+  for (const ShownAt* shown : view->shown) {
+    const auto starter = view->where.find(shown->starter);
+    all.push_back({shown->session(), shown->project, view->id_of(*shown), shown->session()->mtime_ns(),
+                   starter == view->where.end() ? "" : view->id_of(starter->second)});
   }
   std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.mtime_ns > b.mtime_ns; });
   return all;

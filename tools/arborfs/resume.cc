@@ -93,7 +93,7 @@ Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Cat
   std::vector<Listed> found;
   for (const search::Match& match : matching.matches) {
     const auto of =
-        std::find_if(all.begin(), all.end(), [&](const Listed& one) { return one.session == match.session; });
+        std::find_if(all.begin(), all.end(), [&](const Listed& one) { return one.session == match.shown->session(); });
     if (of != all.end()) {
       found.push_back(*of);
     }

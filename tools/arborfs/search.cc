@@ -46,10 +46,10 @@ Result<search::Query> query_of(const CommandLine& line) {
 
 void print_match(const search::ShownMatch& shown, Terminal& io) {
   const search::Match& match = shown.match;
-  const std::string title = title_or_message(*match.session);
+  const std::string title = title_or_message(*match.shown->session());
   io.out << styled(io, Style::bold, shown.path) << "\n"
-         << "  " << match.session->agent() << "  " << time_words(shown.mtime_ns) << (title.empty() ? "" : "  ") << title
-         << "\n";
+         << "  " << shown.session.agent << "  " << time_words(shown.session.mtime_ns) << (title.empty() ? "" : "  ")
+         << title << "\n";
   const std::string mark_on = io.has_colour() ? "\033[1;31m" : "";
   const std::string mark_off = io.has_colour() ? "\033[0m" : "";
   for (std::size_t i = 0; i < std::min(match.hits.size(), kHitsShown); ++i) {
@@ -59,15 +59,15 @@ void print_match(const search::ShownMatch& shown, Terminal& io) {
   io.out << (match.has_more ? "  and more\n" : "");
 }
 
-void print(const Catalog& catalog, std::vector<search::Match> matches, bool json, Terminal& io) {
+void print(const search::Found& found, bool json, Terminal& io) {
   auto all = JsonText::lines();
-  const auto view = catalog.view();
-  const search::ShownPlaces places(*view);
-  for (std::size_t i = 0; i < matches.size(); ++i) {
-    search::ShownMatch shown = places.of(std::move(matches[i]), i + 1, matches.size());
+  for (std::size_t i = 0; i < found.matches.size(); ++i) {
+    search::ShownMatch shown = search::shown_match(found, i);
     if (json) {
       shown.link.clear();
-      all.item_json(search::match_json(shown));
+      std::string object;
+      search::append_match_json(shown, object);
+      all.item_json(object);
     } else {
       print_match(shown, io);
     }
@@ -112,7 +112,7 @@ int run_search(const CommandLine& line, Terminal& io) {
     found->matches.resize(limit);
   }
   const std::size_t shown = found->matches.size();
-  print(**catalog, std::move(found->matches), line.json, io);
+  print(*found, line.json, io);
   if (shown < all && io.err_is_terminal) {
     io.err << counted(all - shown, "more session") << " not shown; -n 0 shows all\n";
   }

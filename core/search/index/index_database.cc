@@ -12,12 +12,13 @@ namespace arborfs::search {
 
 namespace {
 
-constexpr std::int64_t kLayout = 2;  // of the tables below, and of the values in them
+constexpr std::int64_t kLayout = 3;  // of the tables below, and of the values in them
 constexpr mode_t kPrivateFile = 0600;
 
 /// `sessions.changed` rises with each change of a row. `terms` has the terms from the id `first` on, which are in the
 /// segment that begins with the id `segment`. `chunks` has the codes of the terms of each chunk, in their order;
-/// `words` has the tokens of the same terms, each once. Those of chunks that no row of `sessions` has are garbage.
+/// `pairs` the filter of the pairs among them, `words` the tokens of the same terms, each once. Those of chunks that no
+/// row of `sessions` has are garbage.
 constexpr const char* kTables = R"(
   CREATE TABLE facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
   CREATE TABLE sessions(store TEXT, log TEXT, changed INTEGER, inode INTEGER, size INTEGER, mtime INTEGER, mode INTEGER,
@@ -25,11 +26,12 @@ constexpr const char* kTables = R"(
   CREATE UNIQUE INDEX sessions_changed ON sessions(changed);
   CREATE TABLE terms(first INTEGER PRIMARY KEY, segment INTEGER, terms BLOB);
   CREATE TABLE chunks(id INTEGER PRIMARY KEY, codes BLOB);
+  CREATE TABLE pairs(id INTEGER PRIMARY KEY, filter BLOB);
   CREATE VIRTUAL TABLE words USING fts5(terms, content='', columnsize=0, detail=none, tokenize='fixed_width');
   INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
   INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
-  PRAGMA user_version=2;
+  PRAGMA user_version=3;
 )";
 
 Result<std::int64_t> layout_of(const sqlite::Connection& connection) {

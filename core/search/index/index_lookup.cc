@@ -4,35 +4,6 @@
 
 namespace arborfs::search {
 
-void ChunkSet::add(std::uint64_t id) {
-  if (id / 64 >= bits_.size()) {
-    bits_.resize(id / 64 + 1);
-  }
-  bits_[id / 64] |= std::uint64_t{1} << (id & 63U);
-}
-
-void ChunkSet::add(const ChunkSet& other) {
-  is_all_ = is_all_ || other.is_all_;
-  bits_.resize(std::max(bits_.size(), other.bits_.size()));
-  for (std::size_t i = 0; i < other.bits_.size(); ++i) {
-    bits_[i] |= other.bits_[i];
-  }
-}
-
-void ChunkSet::keep_only(const ChunkSet& other) {
-  if (other.is_all_) {
-    return;
-  }
-  if (is_all_) {
-    *this = other;
-    return;
-  }
-  bits_.resize(std::min(bits_.size(), other.bits_.size()));
-  for (std::size_t i = 0; i < bits_.size(); ++i) {
-    bits_[i] &= other.bits_[i];
-  }
-}
-
 bool IndexedAnswer::is_sure() const {
   return may_match && !may_have_unwanted && std::all_of(counts.begin(), counts.end(), [](auto n) { return n > 0; });
 }
@@ -63,7 +34,7 @@ std::optional<IndexedAnswer> IndexLookup::answer_for(const Session& session, con
     return std::nullopt;
   }
   IndexedAnswer answer;
-  answer.indexed = found->second;
+  answer.indexed = found->second.get();
   answer.counts.resize(chunks_.wanted.size());
   const auto& chunks = answer.indexed->chunks;
   answer.may_match =

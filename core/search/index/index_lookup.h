@@ -7,29 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/search/index/chunk_set.h"
 #include "core/search/index/index_table.h"
 #include "core/search/query/query.h"
 
 namespace arborfs::search {
-
-/// Chunks with rows in the index.
-class ChunkSet {
- public:
-  static ChunkSet all() { return ChunkSet(true); }
-  ChunkSet() = default;
-  void add(std::uint64_t id);
-  void add(const ChunkSet& other);
-  void keep_only(const ChunkSet& other);
-  [[nodiscard]] bool has(std::int64_t chunk) const {
-    const auto id = static_cast<std::uint64_t>(chunk);
-    return is_all_ || (id / 64 < bits_.size() && (bits_[id / 64] >> (id & 63U) & 1U) != 0);
-  }
-
- private:
-  explicit ChunkSet(bool is_all) : is_all_(is_all) {}
-  bool is_all_ = false;
-  std::vector<std::uint64_t> bits_;
-};
 
 /// Where a word occurs. Chunks that are in no set lack it.
 struct WordChunks {
@@ -51,8 +33,8 @@ struct QueryChunks {
 
 /// What the index says about one session and the words of a query.
 struct IndexedAnswer {
-  IndexTable::Row indexed;
-  bool may_match = true;           // false: the session does not match
+  const IndexedSession* indexed = nullptr;  // as long as the IndexLookup
+  bool may_match = true;                    // false: the session does not match
   std::vector<double> counts;      // about how many chunks have each wanted word; 0 if it is not known whether one has
   bool may_have_unwanted = false;  // its texts must be read to know
   /// True if it matches without the filters on entries.

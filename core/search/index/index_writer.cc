@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/search/index/pair_filter.h"
 
 namespace arborfs::search {
 
@@ -69,6 +70,11 @@ Result<std::int64_t> IndexWriter::add_chunk(const std::vector<TermId>& terms) {
   row.bind(1, id);
   row.bind_blob(2, codes);
   RETURN_IF_ERROR(row.step());
+  ASSIGN_OR_RETURN(auto pairs, connection().prepare("INSERT INTO pairs VALUES(?1, ?2)"));
+  const std::string filter = pair_filter_of(terms);
+  pairs.bind(1, id);
+  pairs.bind_blob(2, filter);
+  RETURN_IF_ERROR(pairs.step());
   ASSIGN_OR_RETURN(auto words, connection().prepare("INSERT INTO words(rowid, terms) VALUES(?1, ?2)"));
   const std::string tokens = tokens_of(terms);
   words.bind(1, id);
@@ -103,12 +109,16 @@ Result<void> IndexWriter::remove_texts(const IndexTable::Row& old, const std::ve
   if (old == nullptr) {
     return {};
   }
-  ASSIGN_OR_RETURN(auto row, connection().prepare("DELETE FROM chunks WHERE id=?1"));
+  ASSIGN_OR_RETURN(auto codes, connection().prepare("DELETE FROM chunks WHERE id=?1"));
+  ASSIGN_OR_RETURN(auto pairs, connection().prepare("DELETE FROM pairs WHERE id=?1"));
   for (const Chunk& chunk : old->chunks) {
-    if (std::none_of(kept.begin(), kept.end(), [&](const Chunk& one) { return one.id == chunk.id; })) {
-      row.reset();
-      row.bind(1, chunk.id);
-      RETURN_IF_ERROR(row.step());
+    if (std::any_of(kept.begin(), kept.end(), [&](const Chunk& one) { return one.id == chunk.id; })) {
+      continue;
+    }
+    for (sqlite::Statement* const row : {&codes, &pairs}) {
+      row->reset();
+      row->bind(1, chunk.id);
+      RETURN_IF_ERROR(row->step());
     }
   }
   return {};

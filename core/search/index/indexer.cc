@@ -23,12 +23,16 @@ constexpr std::chrono::seconds kBatchTime{5};
 /// An index that keeps being damaged is not made again for ever.
 constexpr unsigned kMostPutAside = 3;
 
-std::vector<ShownAt> newest_first(const Catalog& catalog) {
-  auto shown = catalog.view()->all_shown();
-  std::stable_sort(shown.begin(), shown.end(), [](const ShownAt& a, const ShownAt& b) {
-    return a.session()->mtime_ns() > b.session()->mtime_ns();
-  });
-  return shown;
+/// All sessions.
+std::vector<SessionPtr> newest_first(const Catalog& catalog) {
+  std::vector<SessionPtr> sessions;
+  const auto view = catalog.view();
+  for (const ShownAt* shown : view->shown) {
+    sessions.push_back(shown->session());
+  }
+  std::stable_sort(sessions.begin(), sessions.end(),
+                   [](const SessionPtr& a, const SessionPtr& b) { return a->mtime_ns() > b->mtime_ns(); });
+  return sessions;
 }
 
 }  // namespace
@@ -131,12 +135,12 @@ Result<void> Indexer::open() {
 /// False if a session was too young to be indexed.
 Result<bool> Indexer::add_all() {
   RETURN_IF_ERROR(open());
-  const auto shown = newest_first(catalog_);
+  const auto sessions = newest_first(catalog_);
   bool is_complete = true;
-  for (const ShownAt& one : shown) {
-    RETURN_IF_ERROR(add(*one.session(), is_complete));
+  for (const SessionPtr& session : sessions) {
+    RETURN_IF_ERROR(add(*session, is_complete));
   }
-  RETURN_IF_ERROR(remove_gone(shown));
+  RETURN_IF_ERROR(remove_gone(sessions));
   RETURN_IF_ERROR(writer_->is_in_batch() ? writer_->commit() : Result<void>());
   writer_->empty_log();
   ASSIGN_OR_RETURN(const bool is_removed, remove_if_mostly_garbage());
@@ -170,11 +174,11 @@ Result<void> Indexer::add(const Session& session, bool& is_complete) {
 }
 
 /// Only of stores that are there: those of one that is not mounted now may come back.
-Result<void> Indexer::remove_gone(const std::vector<ShownAt>& shown) {
+Result<void> Indexer::remove_gone(const std::vector<SessionPtr>& sessions) {
   std::set<std::string> present;
   std::unordered_map<IndexKey, bool, IndexKeyHash> is_shown;
-  for (const ShownAt& one : shown) {
-    IndexKey key = key_of(*one.session());
+  for (const SessionPtr& session : sessions) {
+    IndexKey key = key_of(*session);
     present.insert(key.store);
     is_shown.emplace(std::move(key), true);
   }

@@ -47,7 +47,7 @@ class Indexer {
   Next pass();
   Result<bool> add_all();
   Result<void> add(const Session& session, bool& is_complete);
-  Result<void> remove_gone(const std::vector<ShownAt>& shown);
+  Result<void> remove_gone(const std::vector<SessionPtr>& sessions);
   Result<void> open();
   Result<bool> remove_if_mostly_garbage();
   Next recover(const Error& error);

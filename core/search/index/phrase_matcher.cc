@@ -39,9 +39,18 @@ PhraseMatcher::TermSet::TermSet(const TermSegment& segment, const std::vector<Te
 
 PhraseMatcher::PhraseMatcher(const TermSegment& segment, const TermsWith& first, const std::vector<TermId>& middle,
                              const TermsWith& last)
-    : first_(segment, first.end), last_(segment, last.begin) {
+    : first_(segment, first.end),
+      last_(segment, last.begin),
+      is_first_fixed_(first.end.size() == 1),
+      is_last_fixed_(last.begin.size() == 1) {
+  if (is_first_fixed_) {
+    fixed_.add(first.end.front());
+  }
   for (const TermId term : middle) {
-    middle_.add(term);
+    fixed_.add(term);
+  }
+  if (is_last_fixed_) {
+    fixed_.add(last.begin.front());
   }
   if (first.equal != kBreak && last.equal != kBreak) {
     exact_.add(first.equal);
@@ -53,26 +62,34 @@ PhraseMatcher::PhraseMatcher(const TermSegment& segment, const TermsWith& first,
 }
 
 bool PhraseMatcher::is_in(std::string_view codes, bool only_exactly) const {
-  if (only_exactly || middle_.is_empty()) {
-    const bool is_exactly_in = !exact_.is_empty() && exact_.find_in(codes, 0) != std::string_view::npos;
-    return is_exactly_in || (!only_exactly && has_pair(codes));
+  if (only_exactly) {
+    return !exact_.is_empty() && exact_.find_in(codes, 0) != std::string_view::npos;
   }
-  return has_around_middle(codes);
+  return fixed_.is_empty() ? has_pair(codes) : has_around_fixed(codes);
 }
 
-bool PhraseMatcher::has_around_middle(std::string_view codes) const {
-  for (std::size_t at = middle_.find_in(codes, 0); at != std::string_view::npos; at = middle_.find_in(codes, at + 1)) {
-    if (has_neighbours(codes, at, at + middle_.size())) {
+bool PhraseMatcher::has_around_fixed(std::string_view codes) const {
+  for (std::size_t at = fixed_.find_in(codes, 0); at != std::string_view::npos; at = fixed_.find_in(codes, at + 1)) {
+    if (has_neighbours(codes, at, at + fixed_.size())) {
       return true;
     }
   }
   return false;
 }
 
-/// True if the terms before and after a part of the codes are the first and the last of the phrase.
+/// True if the terms before and after a part of the codes, as far as they are not in it, are the first and the last of
+/// the phrase.
 bool PhraseMatcher::has_neighbours(std::string_view codes, std::size_t begin, std::size_t end) const {
-  const auto last = take_code(codes, end);
-  if (begin == 0 || !last || !last_.has(*last)) {
+  if (!is_last_fixed_) {
+    const auto last = take_code(codes, end);
+    if (!last || !last_.has(*last)) {
+      return false;
+    }
+  }
+  if (is_first_fixed_) {
+    return true;
+  }
+  if (begin == 0) {
     return false;
   }
   std::size_t before = begin - 1;

@@ -44,12 +44,14 @@ class PhraseMatcher {
     std::vector<bool> has_;
   };
   [[nodiscard]] bool has_neighbours(std::string_view codes, std::size_t begin, std::size_t end) const;
-  [[nodiscard]] bool has_around_middle(std::string_view codes) const;
+  [[nodiscard]] bool has_around_fixed(std::string_view codes) const;
   [[nodiscard]] bool has_pair(std::string_view codes) const;
   TermSet first_;
   TermSet last_;
-  CodeSequence middle_;
-  CodeSequence exact_;  // the phrase as whole terms; empty if there are no such terms
+  bool is_first_fixed_;  // it has one term, which is in fixed_
+  bool is_last_fixed_;   // the same
+  CodeSequence fixed_;   // terms that the phrase surely has
+  CodeSequence exact_;   // the phrase as whole terms; empty if there are no such terms
 };
 
 }  // namespace arborfs::search

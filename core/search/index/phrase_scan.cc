@@ -62,7 +62,73 @@ class PhraseScan {
   WordChunks found_;
 };
 
+/// Finds chunks that lack a pair.
+class PairScan {
+ public:
+  PairScan(const PhrasePairsOf& pairs, const PhraseChunks& chunks) : pairs_(pairs), chunks_(chunks) {}
+
+  /// Of the chunks from `begin` to before `end`.
+  Result<void> scan(const sqlite::Connection& connection, std::uint64_t begin, std::uint64_t end,
+                    const IsOver& is_over) {
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT id, filter FROM pairs WHERE id >= ?1 AND id < ?2"));
+    rows.bind(1, static_cast<std::int64_t>(begin));
+    rows.bind(2, static_cast<std::int64_t>(end));
+    for (;;) {
+      if (is_over()) {
+        return search_is_over();
+      }
+      ASSIGN_OR_RETURN(const bool has_row, rows.step());
+      if (!has_row) {
+        return {};
+      }
+      const std::int64_t chunk = rows.integer(0);
+      const bool is_in_doubt = chunks_.exact.has(chunk) || chunks_.other.has(chunk);
+      if (is_in_doubt && !take(static_cast<std::uint64_t>(chunk), rows.blob(1))) {
+        return Error{Errc::corrupt, "the search index is damaged"};
+      }
+    }
+  }
+  [[nodiscard]] const PhraseChunks& lacking() const { return lacking_; }
+
+ private:
+  /// False for a damaged filter.
+  bool take(std::uint64_t chunk, std::string_view filter) {
+    if (filter.size() != kPairFilterBytes) {
+      return false;
+    }
+    if (!pairs_.exact.may_be_in(filter)) {
+      lacking_.exact.add(chunk);
+    }
+    if (!pairs_.other.may_be_in(filter)) {
+      lacking_.other.add(chunk);
+    }
+    return true;
+  }
+  const PhrasePairsOf& pairs_;
+  const PhraseChunks& chunks_;
+  PhraseChunks lacking_;
+};
+
 }  // namespace
+
+Result<void> remove_without_pairs(const IndexConnections& connections, std::uint64_t last_chunk,
+                                  const PhrasePairsOf& pairs, const IsOver& is_over, PhraseChunks& chunks) {
+  const std::array<const sqlite::Connection*, 2> all{connections.first, connections.second};
+  const std::size_t parts = connections.second == nullptr ? 1 : 2;
+  std::array<PairScan, 2> scans{PairScan(pairs, chunks), PairScan(pairs, chunks)};
+  std::array<Result<void>, 2> done;
+  parallel_for(parts, [&](std::size_t part) {
+    const std::uint64_t begin = 1 + part * (last_chunk / parts);
+    const std::uint64_t end = part + 1 == parts ? last_chunk + 1 : begin + last_chunk / parts;
+    done.at(part) = scans.at(part).scan(*all.at(part), begin, end, is_over);
+  });
+  for (std::size_t part = 0; part < parts; ++part) {
+    RETURN_IF_ERROR(done.at(part));
+    chunks.exact.remove(scans.at(part).lacking().exact);
+    chunks.other.remove(scans.at(part).lacking().other);
+  }
+  return {};
+}
 
 Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTable& table, const PhraseChunks& chunks,
                              const PhraseMatcher& phrase, bool stops, const IsOver& is_over, WordChunks& found) {

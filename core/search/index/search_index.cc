@@ -22,6 +22,7 @@ std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query, cons
 }
 
 void SearchIndex::close() {
+  terms_.reset();
   database_.reset();
   second_.reset();
 }
@@ -33,7 +34,9 @@ Result<void> SearchIndex::open() {
   if (!database_) {
     table_ = IndexTable();
     ASSIGN_OR_RETURN(auto opened, IndexDatabase::open(folder_));
+    ASSIGN_OR_RETURN(auto terms, TermChunks::make(opened.connection()));
     database_.emplace(std::move(opened));
+    terms_.emplace(std::move(terms));
     if (auto second = IndexDatabase::open(folder_); second && second->is_in_place() && database_->is_in_place()) {
       second_.emplace(std::move(*second));
     }
@@ -47,9 +50,8 @@ Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query,
   RETURN_IF_ERROR(database_->connection().run("BEGIN"));
   RETURN_IF_ERROR(table_.update(database_->connection()));
   const IndexConnections connections{&database_->connection(), second_ ? &second_->connection() : nullptr};
-  const auto find = [&](const std::string& word, bool needs_all) {
-    return find_word(connections, table_, word, needs_all, is_over);
-  };
+  const WordIndex index{connections, table_, *terms_};
+  const auto find = [&](const std::string& word, bool needs_all) { return find_word(index, word, needs_all, is_over); };
   QueryChunks chunks;
   chunks.filters_entries = query.filters_entries();
   for (const auto& [words, sets] : {std::pair(&query.wanted, &chunks.wanted), {&query.unwanted, &chunks.unwanted}}) {

@@ -10,6 +10,7 @@
 
 #include "core/search/index/index_database.h"
 #include "core/search/index/index_lookup.h"
+#include "core/search/index/term_chunks.h"
 #include "core/search/query/is_over.h"
 
 namespace arborfs::search {
@@ -29,7 +30,8 @@ class SearchIndex {
   std::mutex mutex_;
   std::optional<IndexDatabase> database_;  // guarded by mutex_
   std::optional<IndexDatabase> second_;    // the same, for a second thread; guarded by mutex_
-  IndexTable table_;                       // of database_; guarded by mutex_
+  std::optional<TermChunks> terms_;        // of database_; guarded by mutex_
+  IndexTable table_;                       // the same
 };
 
 }  // namespace arborfs::search

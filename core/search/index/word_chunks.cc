@@ -42,11 +42,12 @@ TermsWith terms_at_end(const TermSegment& segment, std::string_view run) {
 
 class WordFinder {
  public:
-  static Result<WordFinder> make(const IndexConnections& connections, const IndexTable& table, bool needs_all,
-                                 const IsOver& is_over) {
-    ASSIGN_OR_RETURN(auto rows, connections.first->prepare("SELECT rowid FROM words WHERE words MATCH ?1"));
-    return WordFinder(std::move(rows), connections, table, needs_all, is_over);
-  }
+  WordFinder(const WordIndex& index, bool needs_all, const IsOver& is_over)
+      : connections_(index.connections),
+        table_(index.table),
+        terms_(index.terms),
+        needs_all_(needs_all),
+        is_over_(is_over) {}
 
   Result<WordChunks> find(std::string_view word) {
     if (word.empty() || word == kBlank) {
@@ -65,10 +66,6 @@ class WordFinder {
   }
 
  private:
-  WordFinder(sqlite::Statement rows, const IndexConnections& connections, const IndexTable& table, bool needs_all,
-             const IsOver& is_over)
-      : rows_(std::move(rows)), connections_(connections), table_(table), needs_all_(needs_all), is_over_(is_over) {}
-
   /// A blank between two words is no term, so it is left out; a blank at an end is kept.
   void split(std::string_view word) {
     while (!word.empty()) {
@@ -91,23 +88,9 @@ class WordFinder {
 
   /// Adds the chunks with a term.
   Result<void> look_up(TermId term, ChunkSet& chunks) {
-    std::string token;
-    append_token(term, token);
-    std::string match = "\"";
-    for (const char c : token) {
-      match += c == '"' ? "\"\"" : std::string(1, c);
-    }
-    match += '"';
-    rows_.reset();
-    rows_.bind(1, match);
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool has_row, rows_.step());
-      if (!has_row) {
-        return {};
-      }
-      chunks.add(static_cast<std::uint64_t>(rows_.integer(0)));
-      ++new_chunks_;
-    }
+    ASSIGN_OR_RETURN(const std::size_t count, terms_.add(term, table_.last_chunk(), chunks));
+    new_chunks_ += count;
+    return {};
   }
 
   /// The chunks that have one of the terms; all if they are too many to be looked up.
@@ -192,8 +175,29 @@ class WordFinder {
       chunks.exact.keep_only(with);
       chunks.other.keep_only(with);
     }
+    // Reading the filters of all chunks takes as long as the codes of one chunk in so many.
+    constexpr std::size_t kFilterShare = 16;
+    const auto pairs = pairs_of(first, *middle, last);
+    const bool has_pairs = !pairs.exact.is_empty() || !pairs.other.is_empty();
+    if (has_pairs && std::max(chunks.exact.count(), chunks.other.count()) > table_.last_chunk() / kFilterShare) {
+      RETURN_IF_ERROR(remove_without_pairs(connections_, table_.last_chunk(), pairs, is_over_, chunks));
+    }
     return scan_for_phrase(connections_, table_, chunks, PhraseMatcher(segment, first, *middle, last), is_exact_,
                            is_over_, found_);
+  }
+
+  static PhrasePairsOf pairs_of(const TermsWith& first, const Terms& middle, const TermsWith& last) {
+    PhrasePairsOf pairs;
+    const auto need = [&](const Terms& begin, const Terms& end, PhrasePairs& needed) {
+      for (std::size_t i = 0; i <= middle.size(); ++i) {
+        needed.need(i == 0 ? begin : Terms{middle[i - 1]}, i == middle.size() ? end : Terms{middle[i]});
+      }
+    };
+    need(first.end, last.begin, pairs.other);
+    if (first.equal != kBreak && last.equal != kBreak) {
+      need({first.equal}, {last.equal}, pairs.exact);
+    }
+    return pairs;
   }
 
   /// The chunks with a term at one end of a phrase: with the one that equals the end, with another, and with either.
@@ -215,9 +219,9 @@ class WordFinder {
     return chunks;
   }
 
-  sqlite::Statement rows_;
-  IndexConnections connections_;
+  const IndexConnections& connections_;
   const IndexTable& table_;
+  TermChunks& terms_;
   bool needs_all_;
   const IsOver& is_over_;
   std::vector<std::string_view> runs_;
@@ -228,10 +232,8 @@ class WordFinder {
 
 }  // namespace
 
-Result<WordChunks> find_word(const IndexConnections& connections, const IndexTable& table, std::string_view word,
-                             bool needs_all, const IsOver& is_over) {
-  ASSIGN_OR_RETURN(auto finder, WordFinder::make(connections, table, needs_all, is_over));
-  return finder.find(word);
+Result<WordChunks> find_word(const WordIndex& index, std::string_view word, bool needs_all, const IsOver& is_over) {
+  return WordFinder(index, needs_all, is_over).find(word);
 }
 
 }  // namespace arborfs::search
