@@ -210,6 +210,7 @@ class Bed:
         folder = os.path.join(self.data, "written")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(agent_dir, folder)
+        os.sync()  # else what is measured also writes the copy
         return folder, os.path.join(folder, os.path.relpath(log, agent_dir))
 
     # Mounts.
