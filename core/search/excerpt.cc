@@ -15,7 +15,13 @@ std::size_t words_in(std::string_view folded_line, const std::vector<std::string
   }));
 }
 
-/// The line with the most words; if no line has any, as for a phrase over two lines, the first that is not blank.
+/// A line that says nothing: a blank one, or the fence of a code block.
+bool is_empty_or_fence(std::string_view line) {
+  return arborfs::is_blank(line) || line.starts_with("```");
+}
+
+/// The line with the most words; if no line has any, as for a phrase over two lines or without words, the first that
+/// says something.
 std::string_view best_line(std::string_view text, const std::vector<std::string>& words) {
   std::string_view best;
   std::size_t most = 0;
@@ -24,7 +30,7 @@ std::string_view best_line(std::string_view text, const std::vector<std::string>
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t has = words_in(folded(line), words);
-    if (has > most || (best.empty() && !arborfs::is_blank(line))) {
+    if (has > most || (best.empty() && !is_empty_or_fence(line))) {
       best = line;
       most = has;
     }

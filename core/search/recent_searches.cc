@@ -93,7 +93,7 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   options.most_shown = kMostExcerpts;
   on_search_();
   ASSIGN_OR_RETURN(const Found found, search::search(catalog, query, options));
-  if (found.matches.empty() && !query.role.empty()) {
+  if (found.matches.empty()) {
     RETURN_IF_ERROR(check_role(catalog, query));
   }
   result.report = report_of(text, found);

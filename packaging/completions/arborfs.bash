@@ -72,7 +72,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state)
+        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state | --role | --tool | --label)
         option=${words[i++]}
         [[ ${words[i]} != = ]] || ((++i))
         if [[ $option == --store && ${words[i + 1]-} == = ]]; then
@@ -122,11 +122,15 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
       ;;
-    -n | --limit | --title | --model | --provider | --keep-days | --keep-count | --days)
+    -n | --limit | --title | --model | --provider | --keep-days | --keep-count | --days | --tool | --label)
       return
       ;;
     --to)
       mapfile -t COMPREPLY < <(compgen -W 'omp pi opal opencode claude goat' -- "$cur")
+      return
+      ;;
+    --role)
+      mapfile -t COMPREPLY < <(compgen -W 'user assistant toolResult' -- "$cur")
       return
       ;;
     --since | --until)
@@ -162,7 +166,7 @@ _arborfs() {
     trash) options='--json --days --dry-run --yes --help' ;;
     umount | restore | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
-    search) options='--json --store --agent-dir --limit --project --agent --help' ;;
+    search) options='--json --store --agent-dir --limit --project --agent --title --since --until --role --tool --label --help' ;;
     history) options='--json --store --agent-dir --limit --project --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     text) options='--json --store --agent-dir --code --help' ;;

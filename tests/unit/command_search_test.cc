@@ -24,5 +24,21 @@ TEST_F(CommandSearchTest, FiltersThatNameNothingAreErrors) {
   EXPECT_EQ(err(), "");
 }
 
+TEST_F(CommandSearchTest, OptionsAreFilters) {
+  EXPECT_EQ(run({"search", "second", "--role", "user", "--since", "2020-01-01", "--title", "", "--until", "1d"}),
+            kUsage);
+  EXPECT_EQ(run({"search", "second", "--role", "user", "--since", "2020-01-01"}), kDone) << err();
+  EXPECT_EQ(run({"search", "--role=user"}), kDone) << "a filter is enough; " << err();
+  EXPECT_EQ(run({"search", "second", "--until", "2020-01-01"}), kFailed);
+  EXPECT_EQ(run({"search", "second", "--tool", "bash"}), kFailed);
+  EXPECT_EQ(run({"search", "second", "--label", "none"}), kFailed);
+  EXPECT_EQ(run({"search", "second", "--title", "no such title"}), kFailed);
+  EXPECT_EQ(err(), "");
+  expect_refused({"search", "after:2026-02-16", "--since", "2026-02-16"}, "the filter after: may be given only once");
+  expect_refused({"search", "--title", "a\" b"}, "cannot contain a quotation mark");
+  EXPECT_EQ(run({"search"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("name words to search for, or a filter"));
+}
+
 }  // namespace
 }  // namespace arborfs::cli

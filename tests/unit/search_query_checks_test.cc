@@ -37,6 +37,7 @@ TEST_F(QueryChecks, AgentsNeedAStore) {
 
 TEST_F(QueryChecks, RolesNeedAnEntry) {
   EXPECT_EQ(refused(check_role, "other"), "");
+  EXPECT_EQ(refused(check_role, "other agent:pi"), "") << "no session, and no role";
   EXPECT_EQ(refused(check_role, "other role:USER"), "");
   EXPECT_EQ(refused(check_role, "race role:usr"), "no entry has the role 'usr'; there are entries of user");
   EXPECT_EQ(refused(check_role, "race role:user agent:pi"), "no entry has the role 'user'");

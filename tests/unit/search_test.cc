@@ -62,6 +62,7 @@ TEST(SearchQuery, OddQueriesAreRefusedOrWords) {
 }
 
 TEST(SearchExcerpt, MarksTheWordsOfTheBestLine) {
+  EXPECT_EQ(excerpt_of("\n```\nedit\npath: a.go\n```\n", {}, 80).text, "edit") << "a fence says nothing";
   const Excerpt one = excerpt_of("race\nthe Race condition\n", {"race", "condition"}, 80);
   EXPECT_EQ(marked(one, "[", "]"), "the [Race] [condition]");
   const Excerpt cut = excerpt_of(std::string(300, 'x') + " ΣΟΦΌΣ " + std::string(300, 'y'), {folded("σοφός")}, 60);

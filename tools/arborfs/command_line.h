@@ -36,10 +36,14 @@ struct CommandLine {
   bool cost = false;      // ls
 
   std::vector<std::string> query;  // search, history, resume
-  bool print = false;              // resume
+  std::string title;               // search: the filters with these names
+  std::string role;
+  std::string tool;
+  std::string label;
+  bool print = false;  // resume
 
   std::string by;     // stats; "" for day
-  std::string since;  // stats, ls; a word of period.h
+  std::string since;  // stats, ls, search; a word of period.h
   std::string until;
 
   std::string session;                // verbs on one session: show to text, append to rewind

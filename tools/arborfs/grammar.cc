@@ -176,8 +176,7 @@ void Grammar::add_ls() {
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
 }
 
-void Grammar::add_reading() {
-  add_ls();
+void Grammar::add_search() {
   CLI::App* search =
       add_with_store("search", run_search, "Find the sessions whose texts contain all words", Access::look);
   search
@@ -185,12 +184,34 @@ void Grammar::add_reading() {
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_choice(search);
+  search->add_option("--title", into_.title, "Only sessions whose title contains this")
+      ->option_text("TEXT")
+      ->check(needs("a part of a title"));
+  search->add_option("--since", into_.since, "Only entries of this time or later: a date, yesterday, 12h, 3d, 2w")
+      ->option_text("TIME")
+      ->check(complain_of_date);
+  search->add_option("--until", into_.until, "Only entries before this time; for a date, before its end")
+      ->option_text("TIME")
+      ->check(complain_of_date);
+  search->add_option("--role", into_.role, "Only entries of this role, such as user or assistant")
+      ->option_text("ROLE")
+      ->check(needs("a role"));
+  search->add_option("--tool", into_.tool, "Only entries that call this tool")
+      ->option_text("NAME")
+      ->check(needs("a tool"));
+  search->add_option("--label", into_.label, "Only entries with this label")
+      ->option_text("LABEL")
+      ->check(needs("a label"));
   search
       ->add_option(
           "QUERY", into_.query,
           "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
-      ->required()
       ->option_text(" ");
+}
+
+void Grammar::add_reading() {
+  add_ls();
+  add_search();
   add_history();
   add_stats();
   add_resume();

@@ -35,6 +35,7 @@ class Grammar {
   void add_choice(CLI::App* sub);
   void add_project(CLI::App* sub);
   void add_history();
+  void add_search();
   void add_stats();
   void add_ls();
   void add_reading();

@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/json/date.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/search/index/search_index.h"
 #include "core/search/query_checks.h"
 #include "core/search/report.h"
 #include "tools/arborfs/access.h"
+#include "tools/arborfs/period.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/json_text.h"
 #include "tools/arborfs/terminal/progress.h"
@@ -33,15 +35,33 @@ std::string query_text(const CommandLine& line) {
   return text;
 }
 
-/// The query of the command line; options are filters.
-Result<search::Query> query_of(const CommandLine& line) {
+std::string project_of(const CommandLine& line) {
+  std::error_code failed;
+  return line.project == "." ? std::filesystem::current_path(failed).string() : line.project;
+}
+
+std::string time_text(std::optional<std::int64_t> milliseconds) {
+  return milliseconds ? json::iso_time(*milliseconds) : "";
+}
+
+/// The query of the command line, whose options are filters; "" without one.
+Result<std::string> query_of(const CommandLine& line) {
   std::string text = query_text(line);
-  for (const auto& [name, value] : {std::pair("agent", line.agent), std::pair("project", line.project)}) {
-    std::error_code failed;
-    const std::string meant = value == "." ? std::filesystem::current_path(failed).string() : value;
-    text += meant.empty() ? "" : std::string(text.empty() ? "" : " ") + name + ":\"" + meant + "\"";
+  const std::pair<const char*, std::string> filters[] = {{"agent", line.agent},
+                                                         {"project", project_of(line)},
+                                                         {"title", line.title},
+                                                         {"role", line.role},
+                                                         {"tool", line.tool},
+                                                         {"label", line.label},
+                                                         {"after", time_text(start_of(line.since))},
+                                                         {"before", time_text(end_of(line.until))}};
+  for (const auto& [name, value] : filters) {
+    if (value.find('"') != std::string::npos) {
+      return Error{Errc::invalid_argument, std::string("the filter ") + name + ": cannot contain a quotation mark"};
+    }
+    text += value.empty() ? "" : std::string(text.empty() ? "" : " ") + name + ":\"" + value + "\"";
   }
-  return search::parse_query(text);
+  return text;
 }
 
 void print_match(const search::ShownMatch& shown, Terminal& io) {
@@ -78,7 +98,11 @@ void print(const search::Found& found, bool json, Terminal& io) {
 }  // namespace
 
 int run_search(const CommandLine& line, Terminal& io) {
-  const auto query = query_of(line);
+  const auto text = query_of(line);
+  if (text && text->empty()) {
+    return misused(io, "search", "name words to search for, or a filter");
+  }
+  const auto query = text ? search::parse_query(*text) : text.error();
   if (!query) {
     return fail(io, query.error());
   }
