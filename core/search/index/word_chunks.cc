@@ -159,6 +159,14 @@ class WordFinder {
     if (!middle || first.end.empty() || last.begin.empty()) {
       return {};
     }
+    ASSIGN_OR_RETURN(PhraseChunks chunks, chunks_with_terms(first, *middle, last));
+    RETURN_IF_ERROR(leave_out_by_pairs(pairs_of(first, *middle, last), chunks));
+    return scan_for_phrase(connections_, table_, chunks, PhraseMatcher(segment, first, *middle, last), is_exact_,
+                           is_over_, found_);
+  }
+
+  /// The chunks that have all terms of a phrase.
+  Result<PhraseChunks> chunks_with_terms(const TermsWith& first, const Terms& middle, const TermsWith& last) {
     PhraseChunks chunks;
     ASSIGN_OR_RETURN(const EndChunks beginning, chunks_of_end(first.end, first.equal));
     ASSIGN_OR_RETURN(const EndChunks ending, chunks_of_end(last.begin, last.equal));
@@ -169,21 +177,22 @@ class WordFinder {
     ChunkSet has_other = beginning.other;
     has_other.add(ending.other);
     chunks.other.keep_only(has_other);
-    for (const TermId term : *middle) {
+    for (const TermId term : middle) {
       ChunkSet with;
       RETURN_IF_ERROR(look_up(term, with));
       chunks.exact.keep_only(with);
       chunks.other.keep_only(with);
     }
-    // Reading the filters of all chunks takes as long as the codes of one chunk in so many.
+    return chunks;
+  }
+
+  /// Reading the filters of all chunks takes as long as the codes of one chunk in kFilterShare.
+  Result<void> leave_out_by_pairs(const PhrasePairsOf& pairs, PhraseChunks& chunks) {
     constexpr std::size_t kFilterShare = 16;
-    const auto pairs = pairs_of(first, *middle, last);
     const bool has_pairs = !pairs.exact.is_empty() || !pairs.other.is_empty();
-    if (has_pairs && std::max(chunks.exact.count(), chunks.other.count()) > table_.last_chunk() / kFilterShare) {
-      RETURN_IF_ERROR(remove_without_pairs(connections_, table_.last_chunk(), pairs, is_over_, chunks));
-    }
-    return scan_for_phrase(connections_, table_, chunks, PhraseMatcher(segment, first, *middle, last), is_exact_,
-                           is_over_, found_);
+    const bool are_many = std::max(chunks.exact.count(), chunks.other.count()) > table_.last_chunk() / kFilterShare;
+    return has_pairs && are_many ? remove_without_pairs(connections_, table_.last_chunk(), pairs, is_over_, chunks)
+                                 : Result<void>();
   }
 
   static PhrasePairsOf pairs_of(const TermsWith& first, const Terms& middle, const TermsWith& last) {
