@@ -71,7 +71,8 @@ std::string dashed(std::string_view text, std::size_t limit, Keeps keeps, Spell 
   std::string out;
   out.reserve(std::min(limit, text.size()));
   for (std::size_t at = 0; at < text.size();) {
-    const chars::Char c = chars::decode(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const chars::Char c = byte < 0x80 ? chars::Char{byte, 1, true} : chars::decode(text, at);
     const std::string unit = keeps(c) ? spell(c, text.substr(at, c.length)) : "-";
     at += c.length;
     if (unit == "-" && (out.empty() || out.back() == '-')) {

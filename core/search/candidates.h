@@ -24,7 +24,7 @@ struct Candidates {
   std::shared_ptr<const LogSource> log;
   std::vector<Candidate> entries;
   std::shared_ptr<const std::vector<IndexedEntry>>
-      indexed;  // all entries of the session; null without the search index
+      indexed;  // all entries of the session, with names in its IndexedSession; null without the search index
 };
 
 /// The entries of the session's current state that pass the query's filters, in their order. `chunks`, if not null, are

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLineCharacters = 300;  // of titles and queries
 constexpr std::size_t kLeastRankDigits = 2;
-constexpr std::size_t kUsualObjectBytes = 512;  // in hits.json
+constexpr std::size_t kUsualObjectBytes = 384;  // in hits.json
 
 std::string link_name(std::size_t rank, std::size_t of, std::string_view title) {
   const std::string number = std::to_string(rank);
@@ -102,7 +102,8 @@ struct ReportPart {
 ReportPart part_of_report(const Found& found, std::size_t begin, std::size_t end,
                           std::vector<std::pair<std::string, std::uint32_t>>& links) {
   ReportPart part;
-  part.hits.reserve((end - begin) * kUsualObjectBytes);
+  const std::size_t objects = begin == 0 ? found.matches.size() : end - begin;  // the first part gets the others
+  part.hits.reserve(objects * kUsualObjectBytes);
   for (std::size_t i = begin; i < end; ++i) {
     ShownMatch shown = shown_match(found, i);
     part.hits += ",\n";

@@ -75,7 +75,7 @@ class HitFinder {
     if (candidates.indexed) {
       for (Hit& hit : match_.hits) {
         const IndexedEntry& entry = (*candidates.indexed)[hit.ordinal - 1];
-        hit.stem = names::padded(hit.ordinal) + "-" + entry.name;
+        (hit.stem = names::padded(hit.ordinal) + "-") += entry.name;
         hit.time_ms = entry.time_ms;
       }
       return;

@@ -102,8 +102,8 @@ std::optional<std::vector<IndexedEntry>> IndexedSession::entries() const {
       return std::nullopt;
     }
     time += unfolded_sign(*later);
-    all.push_back({static_cast<EntryType>(*type), end + *distance, *length, *text_size, static_cast<std::int64_t>(time),
-                   std::string(*name)});
+    all.push_back(
+        {static_cast<EntryType>(*type), end + *distance, *length, *text_size, static_cast<std::int64_t>(time), *name});
     end = all.back().offset + *length;
   }
   return all.size() == count() ? std::optional(std::move(all)) : std::nullopt;

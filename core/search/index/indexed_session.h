@@ -45,7 +45,7 @@ struct IndexedEntry {
   std::uint64_t length = 0;
   std::uint64_t text_size = 0;  // in bytes; 0 in a chunk without a row
   std::int64_t time_ms = Entry::kNoTime;
-  std::string name;  // names::entry_stem without the ordinal and '-'
+  std::string_view name;  // names::entry_stem without the ordinal and '-'
 };
 
 /// A session as it was in one state of its log.
@@ -55,7 +55,7 @@ struct IndexedSession {
   std::string packed_entries;  // entries() of them
   std::uint64_t text_bytes = 0;
   [[nodiscard]] Ordinal count() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
-  /// By ordinal - 1; nothing for damaged bytes.
+  /// By ordinal - 1, with names in packed_entries; nothing for damaged bytes.
   [[nodiscard]] std::optional<std::vector<IndexedEntry>> entries() const;
 };
 

@@ -1,6 +1,7 @@
 #include "core/search/index/session_indexer.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -39,6 +40,7 @@ struct SessionIndexer::Reading {
   std::uint32_t generation = 0;
   Ordinal settled = kNoEntry;
   bool is_young = false;
+  std::deque<std::string> names;      // of the entries
   std::vector<IndexedEntry> entries;  // without the sizes of their texts
 };
 
@@ -86,10 +88,9 @@ Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, c
   reading.entries.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     const Entry& entry = index.entry(ordinal);
-    std::string name = names::entry_stem(index, ordinal);
+    std::string& name = reading.names.emplace_back(names::entry_stem(index, ordinal));
     name.erase(0, name.find('-') + 1);
-    reading.entries.push_back(
-        {entry.type, entry.offset, index.length(ordinal), 0, entry.timestamp_ms, std::move(name)});
+    reading.entries.push_back({entry.type, entry.offset, index.length(ordinal), 0, entry.timestamp_ms, name});
   }
   return reading;
 }
