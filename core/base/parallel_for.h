@@ -29,7 +29,6 @@ void parallel_for(std::size_t count, const Work& work) {
       }
     } catch (...) {
       thrown = std::current_exception();
-      next = count;
       stops = true;
     }
   };
