@@ -9,10 +9,6 @@ namespace arborfs::search {
 
 namespace {
 
-Error damaged() {
-  return {Errc::corrupt, "the search index is damaged"};
-}
-
 Result<IndexTable::Row> row_of(const sqlite::Statement& row) {
   auto indexed = std::make_shared<IndexedSession>();
   indexed->state.ino = static_cast<std::uint64_t>(row.integer(3));
@@ -22,7 +18,7 @@ Result<IndexTable::Row> row_of(const sqlite::Statement& row) {
   indexed->state.uid = static_cast<std::uint32_t>(row.integer(7));
   auto chunks = unpacked_chunks(row.blob(8));
   if (!chunks) {
-    return damaged();
+    return index_is_damaged();
   }
   indexed->chunks = std::move(*chunks);
   indexed->packed_entries = row.blob(9);
@@ -31,6 +27,10 @@ Result<IndexTable::Row> row_of(const sqlite::Statement& row) {
 }
 
 }  // namespace
+
+Error index_is_damaged() {
+  return {Errc::corrupt, "the search index is damaged"};
+}
 
 Result<std::int64_t> number_fact(const sqlite::Connection& connection, std::string_view name) {
   ASSIGN_OR_RETURN(auto row, connection.prepare("SELECT value FROM facts WHERE name=?1"));
@@ -53,7 +53,7 @@ Result<void> IndexTable::update(const sqlite::Connection& connection) {
   if (change != last_change_) {
     ASSIGN_OR_RETURN(const auto chunk, number_fact(connection, "last_chunk"));
     if (change < last_change_ || chunk < 0 || static_cast<std::uint64_t>(chunk) > kMostChunks) {
-      return damaged();
+      return index_is_damaged();
     }
     RETURN_IF_ERROR(read_rows(connection, chunk));
     last_chunk_ = static_cast<std::uint64_t>(chunk);
@@ -77,14 +77,14 @@ Result<void> IndexTable::read_terms(const sqlite::Connection& connection) {
     const std::int64_t segment = rows.integer(1);
     if (segments_.empty() || segments_.back().first != segment) {
       if (segment != first) {
-        return damaged();
+        return index_is_damaged();
       }
       segments_.emplace_back().first = static_cast<TermId>(segment);
     }
     TermSegment& last = segments_.back();
     const bool follows = first == static_cast<std::int64_t>(last.next());
     if (!follows || !unpack_terms(rows.blob(2), last) || last.next() > kMostTerms) {
-      return damaged();
+      return index_is_damaged();
     }
   }
 }
@@ -102,7 +102,7 @@ Result<void> IndexTable::read_rows(const sqlite::Connection& connection, std::in
     ASSIGN_OR_RETURN(auto row, row_of(rows));
     const auto is_beyond = [&](const Chunk& chunk) { return chunk.id > until; };
     if (std::any_of(row->chunks.begin(), row->chunks.end(), is_beyond)) {
-      return damaged();
+      return index_is_damaged();
     }
     changed[{std::string(rows.text(0)), std::string(rows.text(1))}] = std::move(row);
   }

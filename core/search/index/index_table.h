@@ -43,6 +43,9 @@ class IndexTable {
   std::int64_t last_change_ = 0;
 };
 
+/// What the rows say cannot be so.
+Error index_is_damaged();
+
 /// A number in the table `facts`; 0 if there is none.
 Result<std::int64_t> number_fact(const sqlite::Connection& connection, std::string_view name);
 Result<void> set_fact(const sqlite::Connection& connection, std::string_view name, std::int64_t number);

@@ -13,6 +13,20 @@ namespace arborfs::search {
 
 namespace {
 
+/// Each part of a scan has a connection and a thread.
+std::size_t parts_of(const IndexConnections& connections) {
+  return connections.second == nullptr ? 1 : 2;
+}
+
+/// Calls work(part, connection) for all parts at once. Errors: the first of theirs.
+template <class Work>
+Result<void> in_parts(const IndexConnections& connections, const Work& work) {
+  const std::array<const sqlite::Connection*, 2> all{connections.first, connections.second};
+  std::array<Result<void>, 2> done;
+  parallel_for(parts_of(connections), [&](std::size_t part) { done.at(part) = work(part, *all.at(part)); });
+  return done[0] ? done[1] : done[0];
+}
+
 /// Scans a part of the sessions.
 class PhraseScan {
  public:
@@ -84,7 +98,7 @@ class PairScan {
       const std::int64_t chunk = rows.integer(0);
       const bool is_in_doubt = chunks_.exact.has(chunk) || chunks_.other.has(chunk);
       if (is_in_doubt && !take(static_cast<std::uint64_t>(chunk), rows.blob(1))) {
-        return Error{Errc::corrupt, "the search index is damaged"};
+        return index_is_damaged();
       }
     }
   }
@@ -113,19 +127,16 @@ class PairScan {
 
 Result<void> remove_without_pairs(const IndexConnections& connections, std::uint64_t last_chunk,
                                   const PhrasePairsOf& pairs, const IsOver& is_over, PhraseChunks& chunks) {
-  const std::array<const sqlite::Connection*, 2> all{connections.first, connections.second};
-  const std::size_t parts = connections.second == nullptr ? 1 : 2;
+  const std::size_t parts = parts_of(connections);
   std::array<PairScan, 2> scans{PairScan(pairs, chunks), PairScan(pairs, chunks)};
-  std::array<Result<void>, 2> done;
-  parallel_for(parts, [&](std::size_t part) {
-    const std::uint64_t begin = 1 + part * (last_chunk / parts);
-    const std::uint64_t end = part + 1 == parts ? last_chunk + 1 : begin + last_chunk / parts;
-    done.at(part) = scans.at(part).scan(*all.at(part), begin, end, is_over);
-  });
-  for (std::size_t part = 0; part < parts; ++part) {
-    RETURN_IF_ERROR(done.at(part));
-    chunks.exact.remove(scans.at(part).lacking().exact);
-    chunks.other.remove(scans.at(part).lacking().other);
+  RETURN_IF_ERROR(in_parts(connections, [&](std::size_t part, const sqlite::Connection& connection) {
+    const std::uint64_t begin = 1 + last_chunk * part / parts;
+    const std::uint64_t end = 1 + last_chunk * (part + 1) / parts;
+    return scans.at(part).scan(connection, begin, end, is_over);
+  }));
+  for (const PairScan& scan : scans) {
+    chunks.exact.remove(scan.lacking().exact);
+    chunks.other.remove(scan.lacking().other);
   }
   return {};
 }
@@ -137,13 +148,10 @@ Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTab
   for (const auto& [key, session] : *table.rows()) {
     sessions.push_back(session);
   }
-  const std::array<const sqlite::Connection*, 2> all{connections.first, connections.second};
-  const std::size_t parts = connections.second == nullptr ? 1 : 2;
   std::array<WordChunks, 2> found_by;
-  std::array<Result<void>, 2> done;
   std::atomic<std::size_t> next{0};
-  const auto scan_part = [&](std::size_t part) -> Result<void> {
-    ASSIGN_OR_RETURN(auto scan, PhraseScan::make(*all.at(part), chunks, phrase, stops));
+  const auto scan_part = [&](std::size_t part, const sqlite::Connection& connection) -> Result<void> {
+    ASSIGN_OR_RETURN(auto scan, PhraseScan::make(connection, chunks, phrase, stops));
     for (std::size_t i = next++; i < sessions.size(); i = next++) {
       if (is_over()) {
         return search_is_over();
@@ -153,12 +161,11 @@ Result<void> scan_for_phrase(const IndexConnections& connections, const IndexTab
     found_by.at(part) = scan.found();
     return {};
   };
-  parallel_for(parts, [&](std::size_t part) { done.at(part) = scan_part(part); });
-  for (std::size_t part = 0; part < parts; ++part) {
-    RETURN_IF_ERROR(done.at(part));
-    found.has.add(found_by.at(part).has);
-    found.may.add(found_by.at(part).may);
-    found.later.add(found_by.at(part).later);
+  RETURN_IF_ERROR(in_parts(connections, scan_part));
+  for (const WordChunks& by : found_by) {
+    found.has.add(by.has);
+    found.may.add(by.may);
+    found.later.add(by.later);
   }
   return {};
 }
