@@ -1,7 +1,8 @@
-// A program that does nothing, whatever its name and arguments.
+// A program that does nothing, whatever its name and arguments. It closes its output when it runs.
 #include <unistd.h>
 
 int main() {
+  ::close(STDOUT_FILENO);
   for (;;) {
     ::pause();
   }

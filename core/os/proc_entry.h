@@ -28,7 +28,8 @@ std::string text_of(int folder, const std::string& name, std::size_t most);
 /// The name of the process, as other programs see it. It may be another than that of its executable.
 std::string comm_of(int process);
 
-/// Its command line; the first one is the program as it was called.
+/// Its command line; the first one is the program as it was called. Empty while the kernel still loads the program,
+/// which already has its name then, but shows no environment yet.
 std::vector<std::string> arguments_of(int process);
 
 /// Those of the variables that were set when it started.

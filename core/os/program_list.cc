@@ -87,6 +87,9 @@ std::optional<ProgramFacts> look_at(const RunningProgram& program, std::span<con
   ProgramFacts facts;
   facts.cwd = proc::link_target(process.get(), "cwd");
   facts.arguments = proc::arguments_of(process.get());
+  if (facts.arguments.empty()) {
+    return std::nullopt;
+  }
   facts.environment = proc::environment_of(process.get(), variables);
   std::size_t own = 1;
   if (!program.script.empty()) {

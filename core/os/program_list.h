@@ -39,7 +39,7 @@ struct ProgramFacts {
   std::int64_t started_ns = 0;    // since 1970, never later than the actual start
 };
 
-/// Nothing if it has ended.
+/// Nothing if it has ended, or if the kernel still loads it.
 std::optional<ProgramFacts> look_at(const RunningProgram& program, std::span<const std::string_view> variables);
 
 }  // namespace arborfs

@@ -8,9 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/base/unique_fd.h"
@@ -49,7 +53,7 @@ struct StandInLook {
   std::string open_file;                           // "" for none
 };
 
-/// Starts when constructed; is killed with the object at the latest.
+/// Runs once it is constructed; is killed with the object at the latest.
 class StandIn {
  public:
   explicit StandIn(const StandInLook& look) {
@@ -59,12 +63,13 @@ class StandIn {
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
+      ::dup2(ends[1], STDOUT_FILENO);
       become(look);
       ::_exit(1);
     }
     ::close(ends[1]);
     char nothing = 0;
-    EXPECT_EQ(::read(ends[0], &nothing, 1), 0) << "closed when it has become the program";
+    EXPECT_EQ(::read(ends[0], &nothing, 1), 0) << "closed when the program runs";
     ::close(ends[0]);
     EXPECT_EQ(::kill(pid_, 0), 0) << look.path;
   }
@@ -120,5 +125,21 @@ class StandIn {
   }
   pid_t pid_ = 0;
 };
+
+/// Starts and ends the program again and again for two seconds, while another thread calls `look`.
+inline void look_while_starting(const StandInLook& program, const std::function<void()>& look) {
+  std::atomic<bool> is_over = false;
+  std::thread looker([&] {
+    while (!is_over) {
+      look();
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < end) {
+    const StandIn started(program);
+  }
+  is_over = true;
+  looker.join();
+}
 
 }  // namespace arborfs::testing

@@ -166,6 +166,17 @@ TEST_F(AgentLookTest, EachSearchFindsTheAgentsThatRunThen) {
   }
 }
 
+// The kernel shows a program's name before its arguments and environment.
+TEST_F(AgentLookTest, ProgramThatIsStillBeingLoadedIsNotAnAgentYet) {
+  int without_environment = 0;
+  testing::look_while_starting(program("omp"), [&] {
+    for (const AgentProcess& agent : find_agents(std::chrono::milliseconds(0), false)) {
+      without_environment += agent.cwd == work() && agent.environment.empty() ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(without_environment, 0);
+}
+
 TEST_F(AgentLookTest, SuspendedAgentStillHoldsItsSession) {
   const StandIn omp(on_terminal(program("omp")));
   leave_breadcrumb(terminal.id(), "A");

@@ -14,6 +14,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/formats/registry.h"
@@ -128,6 +129,19 @@ TEST_F(ProgramLookTest, ProgramInTheWorkingDirectoryMayHoldItsSessions) {
   const StandIn claude(look);
   EXPECT_EQ(states("claude"), "one: maybe, other: maybe");
   EXPECT_EQ(words, std::vector{"claude (process " + std::to_string(claude.pid()) + ") runs in its working directory"});
+}
+
+// The kernel shows a program's name before its arguments and environment.
+TEST_F(ProgramLookTest, ProgramThatIsStillBeingLoadedHasNoFactsYet) {
+  int without_environment = 0;
+  testing::look_while_starting(program("goat"), [&] {
+    constexpr std::string_view kVariables[] = {"HOME"};
+    for (const RunningProgram& running : *running_programs(std::chrono::milliseconds(0))) {
+      const auto facts = running.name == "goat" ? look_at(running, kVariables) : std::nullopt;
+      without_environment += facts && facts->cwd == work() && facts->environment.empty() ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(without_environment, 0);
 }
 
 TEST_F(ProgramLookTest, ProgramOfAnotherFolderOrDirectoryHoldsNothing) {

@@ -191,7 +191,10 @@ std::optional<AgentProcess> ProcessTable::describe(int proc, long pid, const See
   agent.program = is_agent_name(seen.comm) || !is_agent_name(seen.executable) ? seen.comm : seen.executable;
   agent.has_agent_name = is_agent_name(agent.program);
   agent.arguments = proc::arguments_of(process.get());
-  std::size_t skipped = std::min<std::size_t>(1, agent.arguments.size());
+  if (agent.arguments.empty()) {  // not an agent yet
+    return std::nullopt;
+  }
+  std::size_t skipped = 1;
   const bool runs_scripts = proc::is_interpreter(seen.executable) || proc::is_interpreter(seen.comm);
   const std::size_t script = runs_scripts ? proc::find_script(agent.arguments) : agent.arguments.size();
   if (script < agent.arguments.size()) {
