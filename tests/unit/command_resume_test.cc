@@ -104,6 +104,15 @@ TEST_F(CommandResumeTest, WithoutATerminalTheLatestOfTheFolderIsMeant) {
   EXPECT_THAT(err(), HasSubstr("no session was started in " + fs::current_path().string()));
 }
 
+TEST_F(CommandResumeTest, DotIsTheLatestOfTheFolderAtATerminalToo) {
+  sit_at_the_terminal("");
+  EXPECT_EQ(run({"resume", "--print", "."}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no session was started in " + fs::current_path().string()));
+  store.write("-here", "eeee000011112222", TempStore::header("eeee000011112222", fs::current_path().string()) + "\n");
+  EXPECT_EQ(run({"resume", "--print", "."}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("eeee000011112222"));
+}
+
 TEST_F(CommandResumeTest, AtATerminalTheUserChoosesByNumber) {
   sit_at_the_terminal("2\n");
   EXPECT_EQ(run({"resume", "--print"}), kDone) << err();

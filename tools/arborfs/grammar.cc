@@ -235,8 +235,8 @@ void Grammar::add_resume() {
   add_choice(resume);
   resume
       ->add_option("SESSION", into_.query,
-                   "A session, or words of its title or texts; default: a choice at a terminal, else the latest one of "
-                   "the current folder")
+                   "A session, '.' for the latest one of the current folder, or words of a title or of texts; default: "
+                   "a choice at a terminal, else '.'")
       ->option_text(" ");
 }
 

@@ -126,6 +126,9 @@ Result<Listed> chosen_session(const CommandLine& line, const Catalog& catalog, T
   if (line.query.empty()) {
     return can_ask(line, io) ? pick_any(line, catalog, io) : latest(line, catalog);
   }
+  if (line.query == std::vector<std::string>{"."}) {
+    return latest(line, catalog);
+  }
   if (line.query.size() == 1) {
     const auto session = find_session(catalog, line.query.front());
     if (session) {
