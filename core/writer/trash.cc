@@ -15,6 +15,7 @@
 #include "core/json/utf8.h"
 #include "core/os/file_tree.h"
 #include "core/os/state_dir.h"
+#include "core/views/first_user_text.h"
 
 namespace arborfs {
 
@@ -24,7 +25,8 @@ constexpr std::string_view kNote = "from.json";
 constexpr std::string_view kWritten = "written.jsonl";
 constexpr std::string_view kAgentOfOldNotes = "omp";
 constexpr std::size_t kMaxNote = 256 * 1024;
-constexpr std::size_t kMaxTitle = 1024;  // for display; a longer note could not be read back
+constexpr std::size_t kShownWords = 120;  // characters of a first message
+constexpr std::size_t kMaxTitle = 1024;   // for display; a longer note could not be read back
 constexpr std::size_t kMaxStem = 200;
 constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
@@ -52,6 +54,11 @@ std::string note_text(const Trashed& trashed) {
 
 Trash::Trash(std::string folder, Disk& disk)
     : folder_(folder.empty() ? data_path("trash") : std::move(folder)), disk_(disk) {}
+
+std::string Trash::shown_title(const Session& session) {
+  std::string title = session.title();
+  return title.empty() ? first_user_text(session, kShownWords) : title;
+}
 
 Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const std::string& title) {
   Trashed trashed;

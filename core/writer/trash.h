@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/os/disk.h"
+#include "core/session/session.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
@@ -38,7 +39,9 @@ class Trash {
   /// "" for the user's own.
   explicit Trash(std::string folder, Disk& disk = Disk::real());
 
-  /// The note of this session if it is removed now; title and path are those of the session.
+  /// The title that the list shows for a session: its own, else the beginning of its first message.
+  [[nodiscard]] static std::string shown_title(const Session& session);
+  /// The note of this session if it is removed now; `title` is its shown title, the path its own.
   [[nodiscard]] static Trashed describe(const SessionStore& store, const LogPlace& place, const std::string& title);
   /// Creates the folder of a session, which the trash does not list before write_note(). Each folder is created only
   /// once, because two processes that remove one session in the same millisecond would otherwise share it. While the

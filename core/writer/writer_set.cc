@@ -89,7 +89,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   const auto found = by_agent_.find(wanted.agent);
   if (found == by_agent_.end()) {
     Error refused = refusing_->fork_to(session, wanted).error();
-    return Error{refused.code, refused.message + "; it can to " + join_words(agents())};
+    return Error{refused.code, refused.message + ", only to " + join_words(agents())};
   }
   const auto store = catalog().stores().first_of(wanted.agent);
   if (!store) {

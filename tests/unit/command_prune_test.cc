@@ -53,12 +53,15 @@ class CommandPruneTest : public ::arborfs::testing::WritingTest {
 
 TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
   EXPECT_EQ(run({"prune", "--keep-count=2", "--dry-run"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("would remove " + id_of(4) + " (words)\n"));
   EXPECT_THAT(out(), HasSubstr("3 sessions would be removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
   EXPECT_EQ(left(), "01234");
   EXPECT_EQ(run({"prune", "--keep-count=2"}), kDone) << err();
-  EXPECT_THAT(out(), HasSubstr("removed " + id_of(4)));
+  EXPECT_THAT(out(), HasSubstr("removed " + id_of(4) + " (words)\n"));
   EXPECT_THAT(out(), HasSubstr("3 sessions removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
   EXPECT_EQ(left(), "01");
+  EXPECT_EQ(run({"trash"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("  words  ")) << "the first message of a session without a title";
   EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
   EXPECT_EQ(left().size(), 3U);
   EXPECT_EQ(run({"prune", "--keep-count=0", "--labelled", "--json"}), kDone) << err();

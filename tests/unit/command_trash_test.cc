@@ -248,7 +248,7 @@ TEST_F(CommandTrashTest, RmContinuesAfterARefusedSession) {
   const ::arborfs::testing::Child writer([] { ::pause(); });
   ::close(descriptor);  // now open for writing only in the child: live
   EXPECT_EQ(run({"rm", kId, "bbbb"}), kFailed);
-  EXPECT_THAT(err(), StartsWith("arborfs: " + std::string(kId) + " (-): "));
+  EXPECT_THAT(err(), StartsWith("arborfs: " + std::string(kId) + " (first words): "));
   EXPECT_THAT(out(), StartsWith("removed; "));
   EXPECT_TRUE(fs::exists(log()));
   EXPECT_FALSE(fs::exists(store.log(kFolder, "2026-02-16T10-20-30-000Z_bbbb")));

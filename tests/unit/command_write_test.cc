@@ -280,8 +280,8 @@ TEST_F(CommandWriteTest, UnresolvedEntryNamesAreExplained) {
 
 TEST_F(CommandWriteTest, ForksToOtherAgentsNameThePossibleOnesAndTheMissingStore) {
   expect_refused({"fork", kId, "--to=gote"},
-                 "cannot fork a session to gote; it can to claude, goat, omp, opal, opencode and pi\n");
-  expect_refused({"fork", kId, "--to=codex"}, "it can to claude, goat");
+                 "cannot fork a session to gote, only to claude, goat, omp, opal, opencode and pi\n");
+  expect_refused({"fork", kId, "--to=codex"}, "cannot fork a session to codex, only to claude, goat");
   expect_refused({"fork", kId, "--to=goat"}, "no store of goat is open; name its folder with --store goat=DIR\n");
 }
 

@@ -112,9 +112,9 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
   return Error{found.error().code, found.error().message + ":" + session_lines(std::move(fits))};
 }
 
-std::string title_or_message(const Session& session) {
+std::string title_or_message(const Session& session, std::size_t characters) {
   const std::string title = session.title();
-  return title.empty() ? first_user_text(session, kTitleCharacters) : visible_line(title, kTitleCharacters);
+  return title.empty() ? first_user_text(session, characters) : visible_line(title, characters);
 }
 
 std::string session_lines(std::vector<Listed> sessions) {

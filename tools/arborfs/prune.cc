@@ -24,6 +24,7 @@ namespace {
 struct Old {
   Listed of;
   Judged judged;
+  std::string description;
   std::string trashed;  // its name in the trash
 };
 
@@ -56,7 +57,8 @@ Plan plan_of(const Retention& retention, Writer& writer, const std::vector<Liste
     Listed of = listed(writer.catalog(), judged.session);
     of.mtime_ns = judged.written_ns;
     if (judged.fate == Fate::removed) {
-      plan.old.push_back({std::move(of), std::move(judged), ""});
+      std::string description = described(of);
+      plan.old.push_back({std::move(of), std::move(judged), std::move(description), ""});
     } else if (judged.fate == Fate::refused) {
       plan.refused.emplace_back(std::move(of), std::move(judged.why));
     }
@@ -140,7 +142,7 @@ void print_json(const Plan& plan, bool dry_run, Terminal& io) {
 
 void print_words(const Plan& plan, bool dry_run, Terminal& io) {
   for (const Old& old : plan.old) {
-    io.out << (dry_run ? "would remove " : "removed ") << described(old.of);
+    io.out << (dry_run ? "would remove " : "removed ") << old.description;
     if (!old.judged.children.empty()) {
       io.out << ", with " << counted(old.judged.children.size(), "session") << " that it started";
     }

@@ -9,7 +9,7 @@
 
 namespace arborfs::cli {
 
-/// "ID (TITLE)", safe to show.
+/// "ID (TITLE)", safe to show; without a title the first message, which can be read only before the session is removed.
 std::string described(const Listed& of);
 /// Asks the user at the terminal, once for all sessions. True if nothing needs to be asked.
 bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io);

@@ -14,7 +14,6 @@
 #include "core/json/date.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/views/first_user_text.h"
 #include "core/watch/watcher.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
@@ -97,17 +96,18 @@ std::string clock_words(std::int64_t time_ms) {
 }
 
 void print_change(const Listed& of, std::int64_t time_ms, bool json, Terminal& io) {
-  const std::string title = of.session->title();
   const std::string said = last_line(*of.session);
   const std::string project = of.project ? of.project->name : "";
   if (json) {
     auto object = JsonText::object().add("time", json::iso_time(time_ms)).add("session", of.id);
-    object.add("agent", of.session->agent()).add("project", project).add("title", title).add("text", said);
+    object.add("agent", of.session->agent())
+        .add("project", project)
+        .add("title", of.session->title())
+        .add("text", said);
     io.out << terminal_safe_json(object.str()) << std::endl;
     return;
   }
-  const std::string shown =
-      title.empty() ? first_user_text(*of.session, kShownTitle) : visible_line(title, kShownTitle);
+  const std::string shown = title_or_message(*of.session, kShownTitle);
   const std::string text =
       clock_words(time_ms) + "  " + std::string(of.session->agent()) + "  " + project + "  " + shown + "  " + said;
   io.out << (io.out_is_terminal ? cut(text, io.width) : text) << std::endl;

@@ -226,7 +226,7 @@ Result<void> GoatWriter::remove(const SessionPtr& session, bool force) {
     Disk& disk = session->store().disk();
     ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
     ASSIGN_OR_RETURN(const auto lock, goat::take_lock(disk, folder, goat::kMessagesFile));
-    const auto taken = GoatTrash(settings().trash, disk).take(session->store(), place, session->title());
+    const auto taken = GoatTrash(settings().trash, disk).take(session->store(), place, Trash::shown_title(*session));
     done = taken ? done : Result<void>(taken.error());
   }
   catalog().rescan_folder(place.in());

@@ -156,9 +156,10 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
+  const std::string title = Trash::shown_title(*session);
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
     OmpTrash trash(settings().trash, session->store().disk());
-    auto taken = trash.take(session->store(), place, session->title());
+    auto taken = trash.take(session->store(), place, title);
     writer.release();
     if (!taken) {
       return taken.error();

@@ -201,7 +201,7 @@ Result<void> OpalWriter::remove(const SessionPtr& session, bool force) {
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, session->stat()));
   OpalTrash trash(settings().trash, session->store().disk());
-  const auto taken = trash.take(session->store(), place, session->title());
+  const auto taken = trash.take(session->store(), place, Trash::shown_title(*session));
   if (taken) {
     catalog().state_of(*session).erased.forget(place.file);
   }

@@ -113,7 +113,7 @@ Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check(session));
   const LogPlace place = session->place();
   auto done =
-      writes_of(session).remove(session->store(), place, session->title(), force || settings().write_live);
+      writes_of(session).remove(session->store(), place, Trash::shown_title(*session), force || settings().write_live);
   catalog().rescan_folder(place.in());
   return done;
 }
