@@ -108,11 +108,11 @@ Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& 
 }
 
 Result<AdoptResult> Writer::fork_to(const SessionPtr& /*session*/, const ForeignFork& wanted) {
-  return Error{Errc::unsupported, "arborfs cannot fork a session to " + wanted.agent};
+  return Error{Errc::unsupported, "cannot fork a session to " + wanted.agent};
 }
 
 Result<AdoptResult> Writer::adopt(const Conversation& /*conversation*/, const std::string& agent) {
-  return Error{Errc::unsupported, "arborfs cannot fork a session to " + agent};
+  return Error{Errc::unsupported, "cannot fork a session to " + agent};
 }
 
 Result<CreateResult> Writer::create(const NewSession& wanted) {

@@ -505,7 +505,7 @@ def test_checkpoint_and_rewind_without_a_mount(case):
     equal(arborfs("checkpoint", *store, "s", "before", "src/a.go", "new.go").stdout, "before\n", "its name")
     (work / "src" / "a.go").write_text("broken\n")
     (work / "new.go").unlink()
-    would = arborfs("rewind", *store, "--dry-run", "s", "before").stdout
+    would = arborfs("rewind", *store, "-n", "s", "before").stdout
     equal(would, f"create {work}/new.go\nrestore {work}/src/a.go\n", "a dry run")
     equal((work / "src" / "a.go").read_text(), "broken\n", "a file after a dry run")
     done = arborfs("rewind", *store, "s", "before").stdout

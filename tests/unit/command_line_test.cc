@@ -360,7 +360,7 @@ TEST_F(CommandLineTest, DoctorRepairsOnRequest) {
       TempStore::header(kId, "/home/dev/src/kite") + "\n" + TempStore::user("e1", "", "one") + "\n";
   store.write(kFolder, kName, whole + "{\"type\":\"mess");
   age(kFolder);
-  EXPECT_EQ(run_here({"doctor", "--dry-run"}), kFailed);
+  EXPECT_EQ(run_here({"doctor", "-n"}), kFailed);
   EXPECT_THAT(out(), HasSubstr("to repair: cut out 13 bytes at offset"));
   EXPECT_EQ(run_here({"doctor", "--force"}), kUsage);
   EXPECT_EQ(run_here({"doctor", "--repair"}), kDone);

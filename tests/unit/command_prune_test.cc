@@ -52,7 +52,7 @@ class CommandPruneTest : public ::arborfs::testing::WritingTest {
 };
 
 TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
-  EXPECT_EQ(run({"prune", "--keep-count=2", "--dry-run"}), kDone) << err();
+  EXPECT_EQ(run({"prune", "--keep-count=2", "-n"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr("would remove " + id_of(4) + " (words)\n"));
   EXPECT_THAT(out(), HasSubstr("3 sessions would be removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
   EXPECT_EQ(left(), "01234");

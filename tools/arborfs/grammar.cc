@@ -354,7 +354,7 @@ void Grammar::add_checkpoints() {
       ->required()
       ->option_text(" ")
       ->check(needs("a checkpoint"));
-  rewind->add_flag("--dry-run", into_.dry_run, "Only report what would change");
+  rewind->add_flag("-n,--dry-run", into_.dry_run, "Only report what would change");
 }
 
 void Grammar::add_prune() {
@@ -367,7 +367,7 @@ void Grammar::add_prune() {
       ->check(complain_of_number);
   add_choice(prune);
   prune->add_flag("--labelled", into_.labelled, "Also remove sessions that have labels");
-  prune->add_flag("--dry-run", into_.dry_run, "Only report what would be removed");
+  prune->add_flag("-n,--dry-run", into_.dry_run, "Only report what would be removed");
   prune->add_flag("-y,--yes", into_.yes, "Do not ask");
 }
 
@@ -379,7 +379,7 @@ void Grammar::add_checking() {
   add_with_store("stores", run_stores, "List the stores: agent, folder, sessions, state", Access::look);
   CLI::App* doctor = add_with_store("doctor", run_doctor, "Report damage, and repair it with --repair", Access::look);
   CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Repair what can be repaired, after making a copy");
-  doctor->add_flag("--dry-run", into_.dry_run, "Only report what --repair would do");
+  doctor->add_flag("-n,--dry-run", into_.dry_run, "Only report what --repair would do");
   doctor->add_flag("--force", into_.force, "With --repair, also repair sessions that may be live")
       ->needs(repair)
       ->option_text(" ");
