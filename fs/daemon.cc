@@ -108,7 +108,7 @@ class Daemon {
         changes_(vfs_, *writer_, news_, plan.settings.mountpoint),
         events_(catalog_.feed()),
         server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings),
-        search_index_(cache_path("")) {}
+        search_index_(cache_path(""), [this] { indexer_->note_damage(); }) {}
 
   Result<void> run(const std::function<void()>& on_ready, const std::function<void()>& on_leaving) {
     watcher_.emplace(catalog_, plan_.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);

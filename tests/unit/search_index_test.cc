@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "core/search/index/pair_filter.h"
 #include "core/search/index/terms.h"
 #include "core/search/search.h"
+#include "core/sqlite/fixed_width_tokenizer.h"
 #include "core/sqlite/own_database.h"
 #include "tests/support/temp_store.h"
 
@@ -275,7 +277,7 @@ class SearchIndexTest : public ::testing::Test {
       const auto query = parse_query(text);
       ASSERT_TRUE(query) << text;
       Options with;
-      with.index = &index;
+      with.index = &*index;
       const auto without = sessions_in(*query, search(catalog, *query));
       EXPECT_EQ(sessions_in(*query, search(catalog, *query, with)), without) << when << ": " << text;
       found += without.empty() ? 0 : 1;
@@ -284,7 +286,7 @@ class SearchIndexTest : public ::testing::Test {
   }
   /// True if the index says that a session, as it is now, cannot have the word.
   bool is_excluded(const std::string& id, const std::string& word) {
-    const auto lookup = index.look_up(*parse_query(word), never_over);
+    const auto lookup = index->look_up(*parse_query(word), never_over);
     const auto session = catalog.view()->by_id_prefix(id);
     const auto state = session->store().stat(session->place());
     const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
@@ -292,7 +294,7 @@ class SearchIndexTest : public ::testing::Test {
   }
   /// True if the index says that a session, as it is now, has the words.
   bool is_sure(const std::string& id, const std::string& words) {
-    const auto lookup = index.look_up(*parse_query(words), never_over);
+    const auto lookup = index->look_up(*parse_query(words), never_over);
     const auto session = catalog.view()->by_id_prefix(id);
     const auto state = session->store().stat(session->place());
     const auto answer = lookup == nullptr ? std::nullopt : lookup->answer_for(*session, *state);
@@ -313,7 +315,7 @@ class SearchIndexTest : public ::testing::Test {
   std::mt19937 random{7};
   int ages = 0;
   Catalog catalog{open_store(temp.root()), "/home/dev", ""};
-  SearchIndex index{folder};
+  std::optional<SearchIndex> index{std::in_place, folder};
 };
 
 TEST_F(SearchIndexTest, SearchesFindTheSameWithAnIndex) {
@@ -389,8 +391,8 @@ TEST_F(SearchIndexTest, ALookUpForAPhraseEndsOnceItIsOver) {
   catalog.rescan();
   build();
   const auto phrase = *parse_query("\"the needle\"");
-  EXPECT_EQ(index.look_up(phrase, [] { return true; }), nullptr);
-  EXPECT_NE(index.look_up(phrase, never_over), nullptr) << "the index stays open";
+  EXPECT_EQ(index->look_up(phrase, [] { return true; }), nullptr);
+  EXPECT_NE(index->look_up(phrase, never_over), nullptr) << "the index stays open";
 }
 
 TEST_F(SearchIndexTest, ManyTermsWithAWordAreFound) {
@@ -406,7 +408,7 @@ TEST_F(SearchIndexTest, ManyTermsWithAWordAreFound) {
   catalog.rescan();
   build();
   Options with;
-  with.index = &index;
+  with.index = &*index;
   for (const char* query : {"mid", "cache_", "\"mid cache_\"", "\"id cache_6\"", "\"9mid o\"", "\"d of cache_6\"",
                             "-\"mid cache_\" pre", "\"e pre0mid\""}) {
     const auto parsed = parse_query(query);
@@ -443,7 +445,7 @@ TEST_F(SearchIndexTest, GrowingSessionsAddTheirNewEntries) {
     ASSERT_TRUE(is_excluded("one", "needle")) << i;
   }
   expect_same(100, "grown");
-  const auto lookup = index.look_up(*parse_query("step"), never_over);
+  const auto lookup = index->look_up(*parse_query("step"), never_over);
   const auto session = catalog.view()->by_id_prefix("one");
   const auto answer = lookup->answer_for(*session, *session->store().stat(session->place()));
   EXPECT_LE(answer->indexed->chunks.size(), 12U) << "chunks are filled, not one for each append";
@@ -507,7 +509,7 @@ TEST_F(SearchIndexTest, LongEntriesAreAlwaysRead) {
   build();
   EXPECT_FALSE(is_excluded("one", "nowhere"));
   Options with;
-  with.index = &index;
+  with.index = &*index;
   EXPECT_THAT(search(catalog, *parse_query("needle"), with)->matches, SizeIs(1));
   EXPECT_THAT(search(catalog, *parse_query("nowhere"), with)->matches, IsEmpty());
   expect_same(30, "a long entry");
@@ -573,6 +575,68 @@ TEST_F(SearchIndexTest, UnusableFilesArePutAside) {
     EXPECT_TRUE(is_excluded("a1", "needle")) << name;
     expect_same(8, name);
   }
+}
+
+TEST_F(SearchIndexTest, DamageThatASearchFindsHasTheIndexMadeAgain) {
+  put_some("a", 5);
+  const auto add_chunk_far_away = [&] {
+    const auto connection = sqlite::open_own_database(file());
+    ASSERT_TRUE(connection && sqlite::add_fixed_width_tokenizer(*connection));
+    auto row = connection->prepare("INSERT INTO words(rowid, terms) VALUES(1 << 50, ?1)");
+    std::string tokens;
+    for (TermId term = 1; term < 40; ++term) {
+      append_token(term, tokens);
+    }
+    row->bind(1, tokens);
+    ASSERT_TRUE(row->step());
+  };
+  const auto empty_filters = [&] {
+    EXPECT_TRUE(sqlite::open_own_database(file())->run("UPDATE pairs SET filter=x'00'"));
+  };
+  const std::vector<std::pair<const char*, std::function<void()>>> faults{{"a chunk far away", add_chunk_far_away},
+                                                                          {"no filters", empty_filters}};
+  for (const auto& [name, damage] : faults) {
+    fs::remove_all(folder);
+    Indexer indexer(catalog, settings());
+    index.emplace(folder, [&] { indexer.note_damage(); });
+    ASSERT_TRUE(indexer.wait_until_done());
+    ASSERT_TRUE(is_excluded("a1", "needle")) << name;
+    damage();
+    index.emplace(folder, [&] { indexer.note_damage(); });  // with nothing in memory
+    expect_same(50, name);
+    ASSERT_TRUE(indexer.wait_until_done());
+    EXPECT_TRUE(fs::exists(aside())) << name;
+    EXPECT_TRUE(is_excluded("a1", "needle")) << name;
+    expect_same(50, name);
+  }
+  index.emplace(folder);
+}
+
+TEST_F(SearchIndexTest, SearchesSurviveAnyDamagedByte) {
+  put_some("a", 8);
+  build();
+  ASSERT_TRUE(sqlite::open_own_database(file())->run("PRAGMA wal_checkpoint(TRUNCATE)"));
+  const std::string sound = temp.root() + "/sound";
+  fs::copy_file(file(), sound);
+  const auto texts = queries(40);
+  for (int round = 0; round < 150; ++round) {
+    const auto at = static_cast<std::streamoff>(random() % fs::file_size(sound));
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    fs::permissions(folder, fs::perms::owner_all);
+    fs::copy_file(sound, file());
+    std::fstream(file(), std::ios::in | std::ios::out | std::ios::binary).seekp(at).put(static_cast<char>(random()));
+    index.emplace(folder);
+    for (const std::string& text : texts) {
+      const auto query = parse_query(text);
+      Options with;
+      with.index = &*index;
+      EXPECT_TRUE(search(catalog, *query, with)) << "byte " << at << ": " << text;
+    }
+    index.reset();
+    build();
+  }
+  index.emplace(folder);
 }
 
 TEST_F(SearchIndexTest, IndexOfAnotherUserIsPutAside) {

@@ -65,6 +65,14 @@ void Indexer::note_search() {
   }
 }
 
+void Indexer::note_damage() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_damaged_ = true;
+  }
+  note_search();
+}
+
 bool Indexer::wait_until_done() {
   note_search();
   std::unique_lock lock(mutex_);
@@ -104,9 +112,14 @@ bool Indexer::wait(Next next) {
 
 Indexer::Next Indexer::pass() {
   std::uint64_t asked = 0;
+  bool is_damaged = false;
   {
     const std::lock_guard lock(mutex_);
     asked = asked_;
+    is_damaged = std::exchange(is_damaged_, false);
+  }
+  if (is_damaged) {
+    return recover(index_is_damaged());
   }
   sequence_ = catalog_.feed().last_sequence();
   const auto is_complete = add_all();

@@ -36,6 +36,8 @@ class Indexer {
 
   /// A search was made: indexes what has changed, and follows the logs for the next kFollowing. Cheap.
   void note_search();
+  /// A search found that the index is damaged: makes it again. Cheap.
+  void note_damage();
   /// Waits until the index has all sessions that can be read, as they are now; false if indexing has ended.
   bool wait_until_done();
 
@@ -70,6 +72,7 @@ class Indexer {
   std::condition_variable woken_;
   std::thread thread_;
   bool has_ended_ = false;
+  bool is_damaged_ = false;     // a search says so
   std::uint64_t asked_ = 0;     // searches
   std::uint64_t answered_ = 0;  // those before the last complete pass
   std::chrono::steady_clock::time_point last_search_;

@@ -9,16 +9,24 @@ std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query, cons
   if (!can_use_index(query)) {
     return nullptr;
   }
+  auto found = read_or_close(query, is_over);
+  if (!found && found.error().code == Errc::corrupt && on_damage_) {
+    on_damage_();
+  }
+  return found ? *found : nullptr;
+}
+
+/// Only the index that is in place can be reported as damaged.
+Result<std::shared_ptr<const IndexLookup>> SearchIndex::read_or_close(const Query& query, const IsOver& is_over) {
   const std::lock_guard lock(mutex_);
   auto found = read(query, is_over);
-  if (found) {
-    return *found;
+  const bool is_usable = found || (found.error().code == Errc::interrupted && database_->connection().run("ROLLBACK"));
+  if (is_usable) {
+    return found;
   }
-  const bool is_usable = found.error().code == Errc::interrupted && database_->connection().run("ROLLBACK");
-  if (!is_usable) {
-    close();
-  }
-  return nullptr;
+  const bool is_replaced = database_ && !database_->is_in_place();
+  close();
+  return is_replaced ? Error{Errc::not_found, "the search index was replaced"} : found;
 }
 
 void SearchIndex::close() {

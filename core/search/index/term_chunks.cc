@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/search/index/index_table.h"
 
 namespace arborfs::search {
 
@@ -43,7 +44,7 @@ Result<std::size_t> TermChunks::add(TermId term, std::uint64_t last_chunk, Chunk
     known = std::move(found->second);
     known_.erase(found);
   }
-  RETURN_IF_ERROR(look_up(term, known));
+  RETURN_IF_ERROR(look_up(term, last_chunk, known));
   known.last_chunk = last_chunk;
   chunks.add(known.chunks);
   const std::size_t count = known.count;
@@ -54,7 +55,7 @@ Result<std::size_t> TermChunks::add(TermId term, std::uint64_t last_chunk, Chunk
 }
 
 /// Adds the chunks after `known.last_chunk`.
-Result<void> TermChunks::look_up(TermId term, Known& known) {
+Result<void> TermChunks::look_up(TermId term, std::uint64_t last_chunk, Known& known) {
   const std::string match = match_of(term);
   rows_.reset();
   rows_.bind(1, match);
@@ -65,7 +66,12 @@ Result<void> TermChunks::look_up(TermId term, Known& known) {
       rows_.reset();  // so that it holds no lock
       return has_row ? Result<void>() : has_row.error();
     }
-    known.chunks.add(static_cast<std::uint64_t>(rows_.integer(0)));
+    const auto chunk = static_cast<std::uint64_t>(rows_.integer(0));
+    if (chunk > last_chunk) {
+      rows_.reset();
+      return index_is_damaged();
+    }
+    known.chunks.add(chunk);
     ++known.count;
   }
 }

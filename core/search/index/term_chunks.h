@@ -27,7 +27,7 @@ class TermChunks {
     std::uint64_t last_chunk = 0;  // when they were looked up
   };
   explicit TermChunks(sqlite::Statement rows) : rows_(std::move(rows)) {}
-  Result<void> look_up(TermId term, Known& known);
+  Result<void> look_up(TermId term, std::uint64_t last_chunk, Known& known);
   void keep(TermId term, Known known);
   sqlite::Statement rows_;
   std::unordered_map<TermId, Known> known_;
