@@ -123,8 +123,8 @@ std::vector<Judged> judge(Writer& writer, std::vector<Candidate> candidates, con
       judged.fate = Fate::newest;
     } else {
       judged.children = children.of(judged.session);
+      judged.seen_ns = judged.session->mtime_ns();  // before it is read again: it may have been written since
       judged.fate = fate_of_all(writer, judged, retention, judged.why);
-      judged.seen_ns = judged.session->mtime_ns();
     }
     all.push_back(std::move(judged));
   }

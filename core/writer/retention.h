@@ -39,7 +39,7 @@ struct Judged {
   Fate fate = Fate::removed;
   std::string why;                   // in words, if it is live or refused
   std::vector<SessionPtr> children;  // that the session started, however deep
-  std::int64_t seen_ns = 0;          // Session::mtime_ns when it was judged, for judge_again()
+  std::int64_t seen_ns = 0;          // Session::mtime_ns before it was judged, for judge_again()
 };
 
 /// The same time of day this many days earlier, in the local calendar.

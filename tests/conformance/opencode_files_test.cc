@@ -443,6 +443,23 @@ TEST_F(WritesToOpenCodeFiles, TheNextWriterFinishesARemoval) {
   EXPECT_GT(unfinished, 0);
 }
 
+/// A session that another program brings back belongs to the store: only a removal that was cut short is finished.
+TEST_F(WritesToOpenCodeFiles, ASessionBroughtBackFromABackupStays) {
+  open_files(kParent, Durability::none, Disk::real());
+  fs::remove_all(storage());
+  conformance::make_small_files(folder);
+  catalog->rescan();
+  const fs::path backup = folder.string() + "-backup";
+  fs::copy(storage(), backup, fs::copy_options::recursive);
+  ASSERT_TRUE(writer->remove(titled(kParent)));
+  fs::copy(backup, storage(), fs::copy_options::recursive | fs::copy_options::skip_existing);
+  fs::copy(storage() / "message/ses_parent/msg_parent1.json", storage() / "message/ses_parent/msg_parent9.json");
+  const auto before = all_files();
+  writer->take_back_parts();
+  EXPECT_EQ(all_files(), before);
+  fs::remove_all(backup);
+}
+
 /// The trash is on another file system.
 TEST_F(WritesToOpenCodeFiles, ARemovalAcrossFileSystemsCopies) {
   testing::SplitDisk disk;

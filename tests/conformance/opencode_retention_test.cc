@@ -95,6 +95,20 @@ TEST_F(RetainsSessions, WhatIsJudgedIsRemovedAndNothingElse) {
   EXPECT_EQ(Program(database).run("SELECT id FROM session ORDER BY id"), "c1\norphan\ns1\ns4\n");
 }
 
+TEST_F(RetainsSessions, ASessionThatIsWrittenWhileOthersAreJudgedStays) {
+  std::vector<Candidate> candidates;
+  const auto written = catalog->view()->by_id_prefix("s3");
+  candidates.push_back({written, written->stat().mtime_ns});
+  Program(database).run("UPDATE session SET time_updated = " + std::to_string(kNow) + " WHERE id = 's3'");
+  Retention retention;
+  retention.now_ms = kNow;
+  retention.keep_count = 0;
+  const auto all = judge(*writer, std::move(candidates), retention);
+  ASSERT_EQ(all.size(), 1U);
+  std::string why;
+  EXPECT_EQ(judge_again(*writer, all.front(), retention, why), Fate::young);
+}
+
 TEST_F(RetainsSessions, ASessionWithALiveChildStays) {
   const std::string now = std::to_string(now_ms());
   Program(database).run("INSERT INTO message(id, session_id, time_created, time_updated, data) VALUES('m', 'g2', " +

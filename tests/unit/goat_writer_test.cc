@@ -16,6 +16,7 @@
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/metadata_file.h"
+#include "fs/control/client_process.h"
 #include "tests/support/goat_stage.h"
 #include "tests/support/split_disk.h"
 
@@ -466,6 +467,29 @@ TEST_F(GoatWriting, ALockThatAProgramKeepsMakesTheSessionLive) {
   }
   EXPECT_EQ(messages(), kMessages);
   EXPECT_TRUE(writer().append_text(session(), {"x", false, ""}));
+}
+
+// A removal renames the session's folder while an append waits for its lock.
+TEST_F(GoatWriting, AnAppendDoesNotFollowTheSessionOutOfItsStore) {
+  const auto held = session();
+  const std::string folder = stage_.base() + "/s1";
+  const UniqueFd lock(lock_of(folder + "/messages.jsonl"));
+  ASSERT_TRUE(lock);
+  Result<AppendResult> done(Errc::interrupted, "not done");
+  std::atomic<bool> has_ended = false;
+  std::thread appender([&] {
+    done = writer().append_text(held, {"x", false, ""});
+    has_ended = true;
+  });
+  constexpr int kWaits = 100;  // looks in a row: an attempt without waiting has it open for a shorter time
+  for (int seen = 0; !has_ended && seen < kWaits;) {
+    seen = open_links(::getpid(), "/s1/messages.jsonl.lock").value_or(0) == 2 ? seen + 1 : 0;
+  }
+  std::filesystem::rename(folder, stage_.base() + "/elsewhere");
+  ASSERT_EQ(::flock(lock.get(), LOCK_UN), 0);
+  appender.join();
+  EXPECT_EQ(code_of(done), Errc::not_found);
+  EXPECT_EQ(testing::GoatStage::read(stage_.base() + "/elsewhere/messages.jsonl"), kMessages);
 }
 
 TEST_F(GoatWriting, ARefusedAppendMakesNoFiles) {

@@ -34,6 +34,16 @@ Result<StorageFolder> files_in(const TrashFolder& folder) {
   return StorageFolder::at(std::move(files));
 }
 
+/// Also true if the storage cannot be read.
+bool is_in_storage(const StorageFolder& storage, const SessionName& session) {
+  const std::string name = opencode::file_of_id(session.id);
+  const auto is_absent = storage.each_project([&](const std::string& /*project*/, const Dir& sessions) -> Result<void> {
+    const auto st = sessions.stat(name);
+    return !st && st.error().code == Errc::not_found ? Result<void>() : Result<void>(Errc::already_exists, name);
+  });
+  return !is_absent;
+}
+
 Error with_note(const Error& error, const std::string& note) {
   return {error.code, error.message + "; " + note};
 }
@@ -131,6 +141,7 @@ Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
   return {};
 }
 
+/// A session that is in the storage too was brought back by another program, which may have gone on with it.
 void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& storage) {
   const auto there = open(trashed);
   if (!there || !lock_for_restore(*there)) {
@@ -141,7 +152,8 @@ void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& 
     return;
   }
   MovedFiles moved(disk(), storage, *files);
-  if (const auto sessions = moved.sessions()) {
+  if (auto sessions = moved.sessions()) {
+    std::erase_if(*sessions, [&](const SessionName& session) { return is_in_storage(storage, session); });
     static_cast<void>(moved.take(*sessions, true));
   }
 }
