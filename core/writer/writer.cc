@@ -55,6 +55,16 @@ Result<void> Writer::check_allows_delete() const {
   return {};
 }
 
+void Writer::keep_written(const Session& session, const Trashed& trashed, Trash& trash) {
+  const std::string& log = trashed.place.file;
+  ErasedEntries& erased = catalog_.state_of(session).erased;
+  if (auto kept = trash.keep_written(trashed, erased.written(log)); !kept) {
+    write_log(LogLevel::warning, "the entries that were appended to " + log +
+                                     " will not be protected after it is restored: " + kept.error().message);
+  }
+  erased.forget(log);
+}
+
 Result<CreateResult> Writer::show_made(const LogPlace& place) {
   if (const auto made = catalog_.stores().at(place.store)->stat(place)) {
     catalog_.state(place.store).marks.note_made(place.file, *made);

@@ -26,6 +26,7 @@
 #include "core/writer/conversation.h"
 #include "core/writer/disk_reservation.h"
 #include "core/writer/prompt_queue.h"
+#include "core/writer/trash.h"
 
 namespace arborfs {
 
@@ -227,6 +228,9 @@ class Writer {
   [[nodiscard]] bool is_surely_quiet(const Session& session, const Dir& folder, const LogWriter& writer) const;
   /// Errors: not_permitted unless allow_delete.
   [[nodiscard]] Result<void> check_allows_delete() const;
+  /// Moves the lines that arborfs appended to a session, and protects, to where that session is in the trash. A failure
+  /// is logged: they are not protected after the session is restored.
+  void keep_written(const Session& session, const Trashed& trashed, Trash& trash);
   /// Adds a session that was just written to the catalog. Errors: stale if it is gone already.
   Result<CreateResult> show_made(const LogPlace& place);
 

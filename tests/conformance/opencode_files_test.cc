@@ -15,6 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/formats/opencode/write/adopt_files.h"
+#include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
 #include "tests/support/faulty_disk.h"
@@ -53,6 +54,20 @@ class WritesToOpenCodeFiles : public WritesToOpenCode {
   }
   [[nodiscard]] fs::path part_file(const std::string& message) const {
     return fs::directory_iterator(storage() / "part" / message)->path();
+  }
+  /// As a fork leaves it that is killed when it has written the session `ses_parent`.
+  void leave_note_of_a_fork() const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      opencode::AdoptedSession forked;
+      forked.id = "ses_parent";
+      forked.messages.emplace_back().info.id = "msg_parent1";
+      const auto note = opencode::ForkNote::make(Disk::real(), storage(), forked, false);
+      ::_exit(note ? 0 : 1);
+    }
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
   }
   [[nodiscard]] std::map<std::string, std::string> all_files() const {
     std::map<std::string, std::string> found;
@@ -420,6 +435,7 @@ TEST_F(WritesToOpenCodeFiles, TheNextWriterFinishesARemoval) {
   const auto before = all_files();
   int unfinished = 0;
   for (unsigned at = 1; titled(kParent); ++at) {
+    leave_note_of_a_fork();
     disk.arm(testing::Fault::io, at, testing::FaultyDisk::kForGood);
     const auto done = writer->remove(titled(kParent));
     disk.disarm();

@@ -10,6 +10,7 @@
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/views/session_status.h"
+#include "core/writer/trash.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -54,8 +55,22 @@ class OpalErased : public ::testing::Test {
   const std::string base_ = temp_.root() + "/opal";
   const std::string log_ = base_ + "/sessions/feed.jsonl";
   Catalog catalog_{make_opal_store(base_, Disk::real()), "/home/nobody", temp_.root() + "/state"};
-  OpalWriter writer_{catalog_, WriteSettings()};
+  const WriteSettings settings_ = [this] {
+    WriteSettings settings;
+    settings.allow_delete = true;
+    settings.trash = temp_.root() + "/trash";
+    return settings;
+  }();
+  OpalWriter writer_{catalog_, settings_};
 };
+
+TEST_F(OpalErased, AppendedMessagesAreProtectedAgainAfterTheSessionIsRestored) {
+  const std::string id = append("mine");
+  ASSERT_TRUE(writer_.remove(session()));
+  const auto removed = Trash(settings_.trash).list();
+  ASSERT_EQ(removed.size(), 1U);
+  EXPECT_THAT(Trash(settings_.trash).written_to(removed.front()), HasSubstr(id));
+}
 
 TEST_F(OpalErased, MessagesThatASaveLeavesOutAreReportedAndPutBack) {
   const std::string first = append("mine");

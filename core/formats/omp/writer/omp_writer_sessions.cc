@@ -164,12 +164,7 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
     if (!taken) {
       return taken.error();
     }
-    ErasedEntries& erased = catalog().state_of(*session).erased;
-    if (auto kept = trash.keep_written(*taken, erased.written(place.file)); !kept) {
-      write_log(LogLevel::warning, "the entries that were appended to " + place.file +
-                                       " will not be protected after it is restored: " + kept.error().message);
-    }
-    erased.forget(place.file);
+    keep_written(*session, *taken, trash);
     return {};
   });
   catalog().rescan_folder(place.in());

@@ -203,7 +203,7 @@ Result<void> OpalWriter::remove(const SessionPtr& session, bool force) {
   OpalTrash trash(settings().trash, session->store().disk());
   const auto taken = trash.take(session->store(), place, Trash::shown_title(*session));
   if (taken) {
-    catalog().state_of(*session).erased.forget(place.file);
+    keep_written(*session, *taken, trash);
   }
   catalog().rescan_folder(place.in());
   return taken ? Result<void>() : Result<void>(taken.error());

@@ -11,6 +11,7 @@
 #include "core/formats/opencode/json_texts.h"
 #include "core/formats/opencode/write/file_texts.h"
 #include "core/formats/opencode/write/file_trash.h"
+#include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/new_ids.h"
 #include "core/formats/opencode/write/storage_folder.h"
 #include "core/json/document.h"
@@ -255,6 +256,7 @@ Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPl
 Result<void> FileWrites::remove(const SessionStore& store, const LogPlace& place, const std::string& title,
                                 bool force) {
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store)));
+  clear_killed_forks(store.disk(), storage);  // the note of a complete one would have its messages removed
   OpenCodeFileTrash trash(settings_.trash, store.disk());
   return trash.take(store, place, title, storage, {syncs(), force});
 }
