@@ -125,6 +125,12 @@ def held(case, how):
             holder.kill()
 
 
+def age_logs(case):
+    """Makes the logs older than any holder of the history, which looks like a running omp."""
+    for session in case.store.values():
+        os.utime(session.path, (1771237230, 1771237230))
+
+
 def prompts(case):
     """What is in the history."""
     with contextlib.closing(sqlite3.connect(case.agent.path / "history.db")) as database:
@@ -135,6 +141,7 @@ def test_a_locked_history_does_not_delay_appends(case):
     """While another process holds the history locked, an append takes no longer than without; the texts are in the
     history soon after the lock is gone, in their order."""
     typed(case).close()
+    age_logs(case)
     with case.browse("history") as mount:
         append = mount.session(case.store["shop"]) / "append"
         for how in ("EXCLUSIVE", "IMMEDIATE"):
@@ -152,8 +159,7 @@ def test_a_locked_history_does_not_delay_the_unmount(case):
     """Texts that still wait for a locked history when the mount ends are left out, and the log says so."""
     typed(case).close()
     browsing = case.browse("history")
-    for session in case.store.values():  # older than the holder of the history, which looks like a running omp
-        os.utime(session.path, (1771237230, 1771237230))
+    age_logs(case)
     with held(case, "EXCLUSIVE"):
         with browsing as mount:
             (mount.session(case.store["shop"]) / "append").write_text("left out\n")
