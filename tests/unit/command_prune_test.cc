@@ -88,6 +88,15 @@ TEST_F(CommandPruneTest, OptionsSelectSessions) {
   EXPECT_EQ(left(), "01");
 }
 
+TEST_F(CommandPruneTest, AFolderThatCannotBeResolvedMeansNoSession) {
+  const std::string loop = store.root() + "/loop";
+  fs::create_symlink(loop, loop);
+  store.write(kFolder, "nowhere", TempStore::header("nowhere0", "") + "\n");
+  fs::last_write_time(store.log(kFolder, "nowhere"), fs::file_time_type::clock::now() - std::chrono::hours(24 * 200));
+  EXPECT_EQ(run({"prune", "--keep-count=0", "-p", loop}), kFailed) << out();
+  EXPECT_TRUE(fs::exists(store.log(kFolder, "nowhere")));
+}
+
 TEST_F(CommandPruneTest, OnATerminalTheUserIsAskedOnce) {
   std::istringstream no("n\n");
   terminal.io.in = &no;

@@ -110,6 +110,16 @@ TEST_F(CommandStatsTest, ATerminalShowsBars) {
                           HasSubstr("1  1,000      20         300            4  0.5000  ██")));
 }
 
+TEST_F(CommandStatsTest, ImpossibleNumbersDoNoHarm) {
+  terminal.io.out_is_terminal = true;
+  for (const std::string tokens : {"-5000", "1e300"}) {
+    std::string line = answer("f1", "2026-02-17T10:00:00.000Z", "m" + tokens, "1");
+    line.replace(line.find("\"input\":1000"), 12, "\"input\":" + tokens);
+    store.write("-work-c", "three", testing::TempStore::header("cccc000011112222", "/work/c") + "\n" + line);
+    EXPECT_THAT(stats({"--by=model"}), HasSubstr("m" + tokens));
+  }
+}
+
 TEST_F(CommandStatsTest, WithoutMessagesThereIsOnlyTheTotal) {
   EXPECT_EQ(stats({"--since=2027-01-01", "--json"}), "[]\n");
   EXPECT_THAT(stats({"--since=2027-01-01"}),

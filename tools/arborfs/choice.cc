@@ -70,7 +70,8 @@ MeantProject::MeantProject(const std::string& word) : word_(word), folder_(folde
 }
 
 bool MeantProject::is(std::string_view name, std::string_view cwd) const {
-  return name == word_ || cwd == word_ || (!folder_.empty() && (cwd == folder_ || cwd == resolved_));
+  const bool is_folder = !cwd.empty() && (cwd == folder_ || cwd == resolved_);  // either is empty if it is unknown
+  return name == word_ || cwd == word_ || is_folder;
 }
 
 bool MeantProject::is_part_of(std::string_view name) const {

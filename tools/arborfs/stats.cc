@@ -34,13 +34,15 @@ std::string heading_of(By by) {
 }
 
 std::string count_words(double number) {
-  return std::isnan(number) ? "-" : grouped(static_cast<std::uint64_t>(std::max(0.0, std::round(number))));
+  constexpr double kMost = 1e18;
+  return std::isnan(number) ? "-" : grouped(static_cast<std::uint64_t>(std::clamp(std::round(number), 0.0, kMost)));
 }
 
 /// The row's part of the longest one, in eighths of a column.
 std::string bar(double tokens, double most) {
   constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<std::size_t>(std::ceil(most > 0 ? tokens / most * kBarColumns * 8 : 0));
+  const double part = most > 0 ? tokens / most : 0;
+  const auto eighths = static_cast<std::size_t>(std::ceil(part > 0 ? std::min(part, 1.0) * kBarColumns * 8 : 0));
   std::string text;
   for (std::size_t i = 0; i < eighths / 8; ++i) {
     text += "█";
