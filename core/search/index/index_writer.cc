@@ -43,8 +43,15 @@ Result<std::unique_ptr<IndexWriter>> IndexWriter::open(Disk& disk, const std::st
   return writer;
 }
 
+/// A transaction, so that what another process commits meanwhile is seen completely or not at all.
 Result<void> IndexWriter::update() {
-  return table_.update(connection());
+  if (is_in_batch_) {
+    return table_.update(connection());
+  }
+  RETURN_IF_ERROR(connection().run("BEGIN"));
+  const auto done = table_.update(connection());
+  const auto ended = connection().run(done ? "COMMIT" : "ROLLBACK");
+  return done ? ended : done;
 }
 
 Result<void> IndexWriter::begin() {
