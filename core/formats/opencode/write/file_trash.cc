@@ -34,16 +34,6 @@ Result<StorageFolder> files_in(const TrashFolder& folder) {
   return StorageFolder::at(std::move(files));
 }
 
-/// Also true if the storage cannot be read.
-bool is_in_storage(const StorageFolder& storage, const SessionName& session) {
-  const std::string name = opencode::file_of_id(session.id);
-  const auto is_absent = storage.each_project([&](const std::string& /*project*/, const Dir& sessions) -> Result<void> {
-    const auto st = sessions.stat(name);
-    return !st && st.error().code == Errc::not_found ? Result<void>() : Result<void>(Errc::already_exists, name);
-  });
-  return !is_absent;
-}
-
 Error with_note(const Error& error, const std::string& note) {
   return {error.code, error.message + "; " + note};
 }
@@ -153,7 +143,10 @@ void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& 
   }
   MovedFiles moved(disk(), storage, *files);
   if (auto sessions = moved.sessions()) {
-    std::erase_if(*sessions, [&](const SessionName& session) { return is_in_storage(storage, session); });
+    std::erase_if(*sessions, [&](const SessionName& session) {
+      const auto has_it = storage.has_session(session.id);
+      return !has_it || *has_it;
+    });
     static_cast<void>(moved.take(*sessions, true));
   }
 }

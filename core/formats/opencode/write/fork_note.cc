@@ -44,18 +44,6 @@ std::vector<std::string> ids_of(std::string_view text) {
   return ids;
 }
 
-/// Errors: those of reading the store; the session may then be there.
-Result<bool> has_session(const StorageFolder& storage, const std::string& id) {
-  bool is_there = false;
-  const auto look = [&](const std::string& /*project*/, const Dir& sessions) -> Result<void> {
-    const auto found = sessions.stat(file_of_id(id));
-    is_there = is_there || found;
-    return found || found.error().code == Errc::not_found ? Result<void>() : Result<void>(found.error());
-  };
-  const auto looked = storage.each_project(look);
-  return is_there || looked ? Result<bool>(is_there) : looked.error();
-}
-
 /// Removes a folder that only the killed writer knew, with its files.
 Result<void> remove_own_folder(Disk& disk, const StorageFolder& storage, const std::string& kind,
                                const std::string& name) {
@@ -79,7 +67,7 @@ Result<void> clear_fork(Disk& disk, const StorageFolder& storage, const std::str
   ASSIGN_OR_RETURN(const auto text, note.read(0, kLongestNote));
   const auto ids = ids_of(text);
   if (!ids.empty()) {
-    ASSIGN_OR_RETURN(const bool is_complete, has_session(storage, ids.front()));
+    ASSIGN_OR_RETURN(const bool is_complete, storage.has_session(ids.front()));
     for (std::size_t i = 1; i < ids.size() && !is_complete; ++i) {
       RETURN_IF_ERROR(remove_own_folder(disk, storage, "part", ids[i]));
     }

@@ -93,6 +93,17 @@ Result<void> StorageFolder::each_project(const VisitProject& visit) const {
   return {};
 }
 
+Result<bool> StorageFolder::has_session(const std::string& id) const {
+  bool is_there = false;
+  const auto look = [&](const std::string& /*project*/, const Dir& sessions) -> Result<void> {
+    const auto found = sessions.stat(file_of_id(id));
+    is_there = is_there || found;
+    return found || found.error().code == Errc::not_found ? Result<void>() : Result<void>(found.error());
+  };
+  const auto looked = each_project(look);
+  return is_there || looked ? Result<bool>(is_there) : looked.error();
+}
+
 Result<std::vector<SessionName>> StorageFolder::family_of(const SessionName& session) const {
   std::map<std::string, std::vector<SessionName>> by_parent;
   bool is_there = false;

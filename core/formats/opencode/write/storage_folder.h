@@ -36,6 +36,8 @@ class StorageFolder {
   /// Calls `visit` for the folder of each project that has sessions. Errors: those of opening the folders, except
   /// not_found; the first one of `visit`, which ends the calls.
   [[nodiscard]] Result<void> each_project(const VisitProject& visit) const;
+  /// True if a project has the session. Errors: those of reading the store; the session may then be there.
+  [[nodiscard]] Result<bool> has_session(const std::string& id) const;
   /// The session and those that were started from it, each after its parent. Errors: not_found; those of reading any
   /// session of the store, because it may be one of them.
   [[nodiscard]] Result<std::vector<SessionName>> family_of(const SessionName& session) const;
