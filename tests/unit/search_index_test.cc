@@ -612,6 +612,21 @@ TEST_F(SearchIndexTest, DamageThatASearchFindsHasTheIndexMadeAgain) {
   index.emplace(folder);
 }
 
+TEST_F(SearchIndexTest, ChunksWithoutASessionAreNoDamage) {
+  put_some("a", 3);
+  build();
+  ASSERT_TRUE(is_excluded("a1", "needle"));
+  auto writer = IndexWriter::open(Disk::real(), folder);
+  ASSERT_TRUE(writer) << writer.error().message;
+  for (int batch = 0; batch < 2; ++batch) {
+    ASSERT_TRUE((*writer)->begin());
+    ASSERT_TRUE((*writer)->add_chunk({1, 2, 3}));
+    ASSERT_TRUE((*writer)->commit());
+    expect_same(20, "a chunk more");
+    EXPECT_TRUE(is_excluded("a1", "needle"));
+  }
+}
+
 TEST_F(SearchIndexTest, SearchesSurviveAnyDamagedByte) {
   put_some("a", 8);
   build();
