@@ -40,17 +40,6 @@ void make_room_for_one(Disk& disk, const Dir& folder) {
 
 }  // namespace
 
-/// The log as arborfs left it. If its inode, size or mtime differs, another program wrote it.
-struct WriteMarks::Mark {
-  std::uint64_t ino = 0;
-  std::uint64_t size = 0;
-  std::int64_t mtime_ns = 0;
-  std::int64_t others_ns = 0;  // when another program wrote it last; 0: never
-  [[nodiscard]] bool is_of(const FileStat& st) const {
-    return ino == st.ino && size == st.size && mtime_ns == st.mtime_ns;
-  }
-};
-
 WriteMarks::WriteMarks(std::string folder, std::string store_key, Disk& disk)
     : folder_(std::move(folder)), store_key_(std::move(store_key)), disk_(disk) {}
 
@@ -122,15 +111,36 @@ void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {
 
 void WriteMarks::note_written(const std::string& log_name, const FileStat& before, const FileStat& after,
                               bool even_if_unmarked) {
-  if (!update(log_name, before, after) && even_if_unmarked) {
-    create(log_name, {after.ino, after.size, after.mtime_ns, before.mtime_ns});
+  if (update(log_name, before, after)) {
+    return;
   }
+  const Mark mark{after.ino, after.size, after.mtime_ns, others_before(log_name, before)};
+  if (even_if_unmarked) {
+    create(log_name, mark);
+  } else {
+    remember(log_name, mark);
+  }
+}
+
+std::int64_t WriteMarks::others_before(const std::string& log_name, const FileStat& now) const {
+  const std::lock_guard lock(unmarked_mutex_);
+  const auto own = unmarked_.find(log_name);
+  return own != unmarked_.end() && own->second.is_of(now) ? own->second.others_ns : now.mtime_ns;
+}
+
+void WriteMarks::remember(const std::string& log_name, const Mark& mark) {
+  const std::lock_guard lock(unmarked_mutex_);
+  if (unmarked_.size() >= kMost && !unmarked_.contains(log_name)) {
+    const auto is_older = [](const auto& a, const auto& b) { return a.second.mtime_ns < b.second.mtime_ns; };
+    unmarked_.erase(std::min_element(unmarked_.begin(), unmarked_.end(), is_older));
+  }
+  unmarked_[log_name] = mark;
 }
 
 std::optional<std::int64_t> WriteMarks::written_by_others(const std::string& log_name, const FileStat& now) const {
   const auto mark = load(log_name);
   if (!mark || !mark->is_of(now)) {
-    return now.mtime_ns;
+    return others_before(log_name, now);
   }
   return mark->others_ns == 0 ? std::nullopt : std::optional(mark->others_ns);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,7 +23,8 @@ class WriteMarks {
   /// arborfs has just created this log.
   void note_made(const std::string& log_name, const FileStat& made);
   /// arborfs wrote to this log under its lock: `before` and `after` are its stats. Without `even_if_unmarked`, only an
-  /// existing mark is updated. A failure only loses the mark.
+  /// existing mark is updated, and an unmarked log's last write is remembered in memory: an agent that starts while
+  /// arborfs writes may be noticed after the write. A failure only loses the mark.
   void note_written(const std::string& log_name, const FileStat& before, const FileStat& after, bool even_if_unmarked);
   /// When another program last wrote the log, in ns since 1970; nothing if none did since arborfs created it.
   [[nodiscard]] std::optional<std::int64_t> written_by_others(const std::string& log_name, const FileStat& now) const;
@@ -30,7 +32,16 @@ class WriteMarks {
   static constexpr std::size_t kMost = 512;
 
  private:
-  struct Mark;
+  /// The log as arborfs left it. If its inode, size or mtime differs, another program wrote it.
+  struct Mark {
+    std::uint64_t ino = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+    std::int64_t others_ns = 0;  // when another program wrote it last; 0: never
+    [[nodiscard]] bool is_of(const FileStat& st) const {
+      return ino == st.ino && size == st.size && mtime_ns == st.mtime_ns;
+    }
+  };
   [[nodiscard]] std::optional<Mark> load(const std::string& log_name) const;
   static std::optional<Mark> read(const File& file);
   static std::string text_of(const Mark& mark);
@@ -38,10 +49,16 @@ class WriteMarks {
   /// Overwrites the mark in place. A reader that sees a part of this, or of a write that a power cut ended, takes the
   /// log for one that an agent wrote. False if there is no mark.
   bool update(const std::string& log_name, const FileStat& before, const FileStat& after);
+  /// When other programs had written the log before the remembered write, if `now` is what that write left; else its
+  /// mtime.
+  [[nodiscard]] std::int64_t others_before(const std::string& log_name, const FileStat& now) const;
+  void remember(const std::string& log_name, const Mark& mark);
   const std::string folder_;
   const std::string store_key_;
   Disk& disk_;
-  std::mutex mutex_;  // one create() at a time; not a leaf
+  std::mutex mutex_;                      // one create() at a time; not a leaf
+  mutable std::mutex unmarked_mutex_;     // a leaf
+  std::map<std::string, Mark> unmarked_;  // by log name, at most kMost; guarded by unmarked_mutex_
 };
 
 }  // namespace arborfs

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import os
 import sqlite3
 import subprocess
@@ -153,6 +154,29 @@ def test_a_locked_history_does_not_delay_appends(case):
                 assert f"{how} 19" in (mount.session(case.store["shop"]) / "transcript.md").read_text()
             visible_within(5, lambda: None, lambda: prompts(case)[-20:] == texts, "the texts in the history")
         equal(mount.said().count("the prompt history"), 0, "lines in the log")
+
+
+def test_own_appends_are_not_taken_for_those_of_an_agent_noticed_later(case):
+    """A program that started before an append opens the history after it: it looks like an agent now, which may have
+    written other logs, but the append is still arborfs' own."""
+    typed(case).close()
+    age_logs(case)
+    with case.browse() as mount:
+        append = mount.session(case.store["shop"]) / "append"
+        append.write_text("nothing runs\n")
+        wait_first = "import sys; print('started', flush=True); sys.stdin.readline()\n"
+        with subprocess.Popen([sys.executable, "-c", wait_first + HOLD, case.agent.path / "history.db", "IMMEDIATE"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            equal(holder.stdout.readline(), b"started\n")
+            append.write_text("before\n")
+            holder.stdin.write(b"open\n")
+            holder.stdin.flush()
+            equal(holder.stdout.readline(), b"held\n")
+            os.utime(case.store["long"].path)
+            status = mount.session(case.store["long"]) / "status.json"
+            visible_within(5, lambda: None, lambda: json.loads(status.read_text())["state"] == "maybe", "the program")
+            append.write_text("after\n")
+            holder.kill()
 
 
 def test_a_locked_history_does_not_delay_the_unmount(case):

@@ -415,6 +415,28 @@ TEST_F(AgentLookTest, OwnLastWriteIsNotAttributedToAnAgent) {
   EXPECT_EQ(held(), "C") << words;
 }
 
+TEST_F(AgentLookTest, OwnWriteBeforeAnAgentWasNoticedIsNotAttributedToIt) {
+  StandInLook look = program("omp");
+  look.cwd = "/";
+  const StandIn unknown(look);
+  const auto path = store.log(folder_of("C"), name_of("C"));
+  const auto stat = [&] { return *Dir::open_root(path.parent_path().string())->stat(path.filename().string()); };
+  WriteMarks marks(store.root() + "/other/marks", store.root() + "/sessions", Disk::real());
+  const std::int64_t agents_write = stat().mtime_ns;
+  const auto append = [&](bool noticed) {
+    const FileStat before = stat();
+    store.append(folder_of("C"), name_of("C"), "{}\n");
+    marks.note_written(path.filename().string(), before, stat(), noticed);
+  };
+  for (const bool noticed : {false, false, true, true}) {
+    append(noticed);
+    EXPECT_EQ(marks.written_by_others(path.filename().string(), stat()), agents_write);
+  }
+  EXPECT_TRUE(std::filesystem::exists(store.root() + "/other/marks")) << "kept once an agent was noticed";
+  store.append(folder_of("C"), name_of("C"), "{}\n");
+  EXPECT_EQ(marks.written_by_others(path.filename().string(), stat()), stat().mtime_ns) << "somebody else wrote";
+}
+
 TEST_F(AgentLookTest, SessionsInMemoryAreOfNoAgent) {
   const StandIn agent(program("omp"));
   EXPECT_FALSE(AgentLook::now(*open_store(store.root()))->is_empty());
@@ -429,6 +451,20 @@ TEST_F(AgentLookTest, MarksAreBoundedInNumber) {
   const auto folder = Dir::open_root(store.root() + "/state/marks");
   ASSERT_TRUE(folder);
   EXPECT_LE(folder->list()->size(), WriteMarks::kMost);
+}
+
+TEST_F(AgentLookTest, RememberedWritesAreBoundedInNumber) {
+  WriteMarks marks("", "store", Disk::real());
+  FileStat before;
+  FileStat after;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(WriteMarks::kMost) + 50; ++i) {
+    before.mtime_ns = 2 * i + 1;
+    after.mtime_ns = 2 * i + 2;
+    marks.note_written("log" + std::to_string(i), before, after, false);
+  }
+  EXPECT_EQ(marks.written_by_others("log" + std::to_string(WriteMarks::kMost + 49), after), before.mtime_ns);
+  after.mtime_ns = 2;
+  EXPECT_EQ(marks.written_by_others("log0", after), 2) << "the oldest is forgotten";
 }
 
 TEST_F(AgentLookTest, LeaseMakesASessionLive) {
