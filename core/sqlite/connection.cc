@@ -40,24 +40,29 @@ Statement::~Statement() {
   sqlite3_finalize(statement_);
 }
 
+void Statement::note(int bind_code) {
+  const bool is_lost = bind_code != SQLITE_OK && bind_code != SQLITE_RANGE;
+  bind_code_ = bind_code_ == SQLITE_OK && is_lost ? bind_code : bind_code_;
+}
+
 void Statement::bind(int parameter, std::string_view text) {
-  sqlite3_bind_text64(statement_, parameter, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  note(sqlite3_bind_text64(statement_, parameter, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Statement::bind(int parameter, std::int64_t number) {
-  sqlite3_bind_int64(statement_, parameter, number);
+  note(sqlite3_bind_int64(statement_, parameter, number));
 }
 
 void Statement::bind(int parameter, double number) {
-  sqlite3_bind_double(statement_, parameter, number);
+  note(sqlite3_bind_double(statement_, parameter, number));
 }
 
 void Statement::bind_blob(int parameter, std::string_view bytes) {
-  sqlite3_bind_blob64(statement_, parameter, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC);
+  note(sqlite3_bind_blob64(statement_, parameter, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_STATIC));
 }
 
 Result<bool> Statement::step() {
-  const int code = sqlite3_step(statement_);
+  const int code = bind_code_ == SQLITE_OK ? sqlite3_step(statement_) : bind_code_;
   if (code == SQLITE_ROW || code == SQLITE_DONE) {
     return code == SQLITE_ROW;
   }
@@ -67,6 +72,7 @@ Result<bool> Statement::step() {
 void Statement::reset() {
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
+  bind_code_ = SQLITE_OK;
 }
 
 bool Statement::is_null(int column) const {

@@ -21,10 +21,13 @@ class Statement {
  public:
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
   ~Statement();
-  Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  Statement(Statement&& other) noexcept
+      : statement_(std::exchange(other.statement_, nullptr)), bind_code_(other.bind_code_) {}
   Statement& operator=(Statement&&) = delete;
 
-  /// `parameter` counts from 1; one that is not bound is null. The text needs to live until the next step or bind.
+  /// `parameter` counts from 1; one that is not bound is null, one that the query does not have is ignored. The text
+  /// needs to live until the next step or bind. After a value that SQLite refuses, such as one that is too long, each
+  /// step fails until the reset.
   void bind(int parameter, std::string_view text);
   void bind(int parameter, std::int64_t number);
   void bind(int parameter, double number);
@@ -48,7 +51,9 @@ class Statement {
   [[nodiscard]] std::string_view column_name(int column) const;
 
  private:
+  void note(int bind_code);
   sqlite3_stmt* statement_;
+  int bind_code_ = 0;  // the first failure of a bind
 };
 
 /// A database that is open. Closing it writes nothing.

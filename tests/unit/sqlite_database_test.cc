@@ -257,6 +257,24 @@ TEST_F(SqliteDatabase, ColumnsAreListed) {
 }
 
 /// Only the last change may be lost in a power cut, never the database.
+TEST_F(SqliteDatabase, ValuesThatAreTooLongAreNotLeftOut) {
+  make_closed();
+  const auto writer =
+      Connection::open("file:" + (folder_ / "a.db").string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, nullptr);
+  ASSERT_TRUE(writer);
+  auto row = writer->prepare("INSERT INTO word VALUES(?1)");
+  ASSERT_TRUE(row);
+  const std::string text(std::size_t{Connection::kLongestValue} + 1, 'x');
+  row->bind(1, text);
+  const auto done = row->step();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::too_large);
+  row->reset();
+  row->bind(1, "two");
+  ASSERT_TRUE(row->step());
+  EXPECT_EQ(*words(), "one,two");
+}
+
 TEST_F(SqliteDatabase, AWriterThatDoesNotSyncItsChangesSyncsCheckpoints) {
   make_closed();
   const auto connection = Transaction::connect(folder_ / "a.db", Transaction::Sync::left_to_kernel);
