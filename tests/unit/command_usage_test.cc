@@ -203,7 +203,31 @@ TEST_F(CommandUsageTest, LsResolvesRelativeProjectPaths) {
   std::filesystem::current_path(folder / "sub");
   EXPECT_EQ(run_here({"ls", "-q", "-p", "."}), kFailed);
   EXPECT_THAT(err(), HasSubstr("no session was started in " + (folder / "sub").string()));
+  EXPECT_EQ(run_here({"search", "agent:omp", "--json", "-p", "../../work/"}), kDone) << err();
+  EXPECT_EQ(run_here({"search", "agent:omp", "--json", "-p", "."}), kFailed) << out();
   std::filesystem::current_path(before);
+}
+
+TEST_F(CommandUsageTest, ADeletedCurrentFolderIsNoProject) {
+  const auto folder = std::filesystem::path(store.root()) / "gone";
+  std::filesystem::create_directories(folder);
+  store.write(kFolder, kName, log_of(kId, "/work/my.app"));
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  std::filesystem::remove(folder);
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"ls", "-q"}, {"prune", "--keep-count=0", "--yes"}, {"search", "hello"}, {"stats"}, {"history"}}) {
+    for (const char* const project : {".", "./", "../gone"}) {
+      auto words = verb;
+      words.insert(words.end(), {"-p", project});
+      EXPECT_NE(run_here(words), kDone) << verb.front() << " " << project << ": " << out();
+      EXPECT_THAT(out(), IsEmpty()) << verb.front() << " " << project;
+      EXPECT_THAT(err(), HasSubstr("the current folder does not exist any more")) << verb.front() << " " << project;
+    }
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(run_here({"ls", "-q"}), kDone);
+  EXPECT_EQ(out(), std::string(kId) + "\n") << "nothing was removed";
 }
 
 }  // namespace

@@ -10,9 +10,13 @@
 namespace arborfs::cli {
 namespace {
 
+bool is_path(const std::string& word) {
+  return word == "." || word == ".." || word.find('/') != std::string::npos;
+}
+
 /// The folder that a path on the command line names; "" for a word that is not a path.
 std::string folder_meant(const std::string& word) {
-  if (word != "." && word != ".." && word.find('/') == std::string::npos) {
+  if (!is_path(word)) {
     return "";
   }
   std::error_code failed;
@@ -76,6 +80,15 @@ bool MeantProject::is(std::string_view name, std::string_view cwd) const {
 
 bool MeantProject::is_part_of(std::string_view name) const {
   return folder_.empty() && name.find(word_) != std::string_view::npos;
+}
+
+Result<void> check_project(const std::string& word) {
+  std::error_code failed;
+  if (is_path(word) && !word.starts_with('/')) {
+    static_cast<void>(std::filesystem::current_path(failed));
+  }
+  return failed ? Result<void>(Errc::not_found, "the current folder does not exist any more; name the project")
+                : Result<void>();
 }
 
 Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catalog& catalog) {

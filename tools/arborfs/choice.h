@@ -26,6 +26,9 @@ class MeantProject {
   std::string resolved_;  // the folder without links
 };
 
+/// Fails with not_found if the word after --project is a relative path and the current folder does not exist any more.
+Result<void> check_project(const std::string& word);
+
 /// Newest first. Errors: not_found if an option selects no session.
 Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catalog& catalog);
 

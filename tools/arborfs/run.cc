@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "tools/arborfs/access.h"
+#include "tools/arborfs/choice.h"
 
 namespace arborfs::cli {
 int run_arborfs(int argc, const char* const* argv, Terminal& io) {
@@ -11,7 +12,8 @@ int run_arborfs(int argc, const char* const* argv, Terminal& io) {
     return kFailed;
   }
   const CommandLine line = read_command_line(argc, argv, io);
-  const int status = line.run == nullptr ? line.status : line.run(line, io);
+  const auto may_run = check_project(line.project);
+  const int status = line.run == nullptr ? line.status : may_run ? line.run(line, io) : fail(io, may_run.error());
   if (!io.out.flush()) {
     return fail(io, {Errc::io, "cannot write the output"});
   }

@@ -2,7 +2,6 @@
 #include "core/search/search.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -13,6 +12,7 @@
 #include "core/search/query_checks.h"
 #include "core/search/report.h"
 #include "tools/arborfs/access.h"
+#include "tools/arborfs/choice.h"
 #include "tools/arborfs/period.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/json_text.h"
@@ -36,8 +36,8 @@ std::string query_text(const CommandLine& line) {
 }
 
 std::string project_of(const CommandLine& line) {
-  std::error_code failed;
-  return line.project == "." ? std::filesystem::current_path(failed).string() : line.project;
+  const std::string folder = MeantProject(line.project).folder();
+  return folder.empty() ? line.project : folder;
 }
 
 std::string time_text(std::optional<std::int64_t> milliseconds) {
