@@ -118,6 +118,7 @@ void find_hits(const SessionFindings& findings, const Query& query, const Option
     candidates = std::move(*current);
   }
   HitFinder(session, query, options, match).run(*candidates);
+  match.has_more = match.has_more || (answer && lookup->leaves_out_chunks(*answer));
 }
 
 }  // namespace arborfs::search

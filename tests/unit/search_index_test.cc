@@ -104,7 +104,7 @@ TEST(SearchTerms, IdsFollowTheStoredTerms) {
   EXPECT_EQ(ids.id_of("w4999"), 5003U);
   EXPECT_EQ(ids.id_of("one"), 2U);
   TermSegment read;
-  ASSERT_TRUE(unpack_terms(packed_terms(ids.terms(), 1), read));
+  ASSERT_TRUE(unpack_terms(packed_terms(ids.terms(), 1, ids.terms().next()), read));
   EXPECT_EQ(read.bytes, ids.terms().bytes);
   EXPECT_FALSE(
       unpack_terms("\x05"
@@ -418,6 +418,25 @@ TEST_F(SearchIndexTest, ManyTermsWithAWordAreFound) {
   }
 }
 
+TEST_F(SearchIndexTest, HitsThatAreNotLookedForAreMore) {
+  std::string log = header("one") + message(0, "user", "needle1");
+  for (unsigned i = 1; i < 9; ++i) {
+    log += message(i, "user", some_text(2000));
+  }
+  temp.write("-work", "one", log + message(9, "user", "needle2"));
+  age("one");
+  catalog.rescan();
+  build();
+  Options with;
+  with.index = &*index;
+  for (const auto& [word, more] : {std::pair("needle", true), {"needle1", false}, {"needle2", false}}) {
+    const auto found = search(catalog, *parse_query(word), with);
+    ASSERT_THAT(found->matches, SizeIs(1));
+    EXPECT_THAT(found->matches.front().hits, SizeIs(1)) << word;
+    EXPECT_EQ(found->matches.front().has_more, more) << word;
+  }
+}
+
 TEST_F(SearchIndexTest, SessionsThatWereJustWrittenAreIndexedLater) {
   put("old", 2);
   temp.write("-work", "young", header("young") + message(1, "user", "nothing"));
@@ -513,6 +532,47 @@ TEST_F(SearchIndexTest, LongEntriesAreAlwaysRead) {
   EXPECT_THAT(search(catalog, *parse_query("needle"), with)->matches, SizeIs(1));
   EXPECT_THAT(search(catalog, *parse_query("nowhere"), with)->matches, IsEmpty());
   expect_same(30, "a long entry");
+}
+
+/// Also its terms are more than a row of the database holds.
+TEST_F(SearchIndexTest, LongSessionsAreIndexedInSeveralBatches) {
+  std::string log = header("long");
+  unsigned word = 0;
+  for (unsigned entry = 0; entry < 40; ++entry) {
+    std::string text;
+    while (text.size() < (1U << 20U)) {
+      char distinct[64];
+      std::snprintf(distinct, sizeof distinct, "%030u ", ++word);
+      text += distinct;
+    }
+    log += message(entry, "user", text);
+  }
+  temp.write("-work", "long", log);
+  age("long");
+  catalog.rescan();
+  Indexer indexer(catalog, settings());
+  indexer.note_search();
+  bool was_between = false;
+  std::size_t rows = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+  while (rows == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the indexer runs when the machine is idle
+    IndexTable table;
+    const auto reader = IndexDatabase::open(folder);
+    if (reader && reader->connection().run("BEGIN") && table.update(reader->connection())) {
+      rows = table.rows()->size();
+      was_between = was_between || (table.last_chunk() > 0 && rows == 0);
+    }
+  }
+  EXPECT_TRUE(was_between);
+  ASSERT_TRUE(indexer.wait_until_done());
+  EXPECT_TRUE(is_excluded("long", "needle"));
+  for (const unsigned number : {1U, word / 2, word}) {
+    char distinct[64];
+    std::snprintf(distinct, sizeof distinct, "%030u", number);
+    EXPECT_TRUE(is_sure("long", distinct)) << distinct;
+  }
 }
 
 TEST_F(SearchIndexTest, FilesArePrivate) {
@@ -620,7 +680,7 @@ TEST_F(SearchIndexTest, ChunksWithoutASessionAreNoDamage) {
   ASSERT_TRUE(writer) << writer.error().message;
   for (int batch = 0; batch < 2; ++batch) {
     ASSERT_TRUE((*writer)->begin());
-    ASSERT_TRUE((*writer)->add_chunk({1, 2, 3}));
+    ASSERT_TRUE((*writer)->add_chunk({1, 2, 3}, 10));
     ASSERT_TRUE((*writer)->commit());
     expect_same(20, "a chunk more");
     EXPECT_TRUE(is_excluded("a1", "needle"));
@@ -696,6 +756,49 @@ TEST_F(SearchIndexTest, LockedIndexIsPutAside) {
     EXPECT_TRUE(is_excluded("b0", "needle"));
   }
   expect_same(8, "made again");
+}
+
+TEST_F(SearchIndexTest, LockedIndexThatChangesIsKept) {
+  using namespace std::chrono_literals;
+  put_some("a", 3);
+  build();
+  put_some("b", 1);
+  Indexer::Settings impatient = settings();
+  impatient.lock_patience = 2s;
+  std::optional<Indexer> indexer;
+  {
+    const auto other = sqlite::open_own_database(file());
+    ASSERT_TRUE(other);
+    const auto begun = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begun < 3s) {
+      ASSERT_TRUE(other->run("BEGIN IMMEDIATE"));
+      if (!indexer) {
+        indexer.emplace(catalog, impatient);
+        indexer->note_search();
+      }
+      std::this_thread::sleep_for(500ms);  // the lock is held so long
+      ASSERT_TRUE(other->run("UPDATE facts SET value = value + 1 WHERE name = 'last_chunk'"));
+      ASSERT_TRUE(other->run("COMMIT"));
+    }
+  }
+  ASSERT_TRUE(indexer->wait_until_done());
+  EXPECT_FALSE(fs::exists(aside()));
+  EXPECT_TRUE(is_excluded("b0", "needle"));
+}
+
+TEST_F(SearchIndexTest, LastSessionOfAStoreIsRemoved) {
+  put("one", 3);
+  catalog.rescan();
+  build();
+  ASSERT_TRUE(is_excluded("one", "needle"));
+  fs::remove(log_path("one"));
+  catalog.rescan();
+  build();
+  IndexTable table;
+  const auto reader = IndexDatabase::open(folder);
+  ASSERT_TRUE(reader);
+  ASSERT_TRUE(table.update(reader->connection()));
+  EXPECT_TRUE(table.rows()->empty());
 }
 
 TEST_F(SearchIndexTest, IndexMayBeDeletedAtAnyTime) {

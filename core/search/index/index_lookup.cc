@@ -72,6 +72,14 @@ std::vector<Chunk> IndexLookup::chunks_with_words(const IndexedAnswer& answer) c
   return chunks;
 }
 
+bool IndexLookup::leaves_out_chunks(const IndexedAnswer& answer) const {
+  const auto& chunks = answer.indexed->chunks;
+  return std::any_of(chunks_.wanted.begin(), chunks_.wanted.end(), [&](const WordChunks& word) {
+    return word.is_partial &&
+           !std::all_of(chunks.begin(), chunks.end(), [&](const Chunk& chunk) { return word.perhaps_in(chunk); });
+  });
+}
+
 std::vector<Chunk> IndexLookup::chunks_to_check(const IndexedAnswer& answer) const {
   std::vector<Chunk> chunks;
   for (const Chunk& chunk : answer.indexed->chunks) {

@@ -13,11 +13,12 @@
 
 namespace arborfs::search {
 
-/// Where a word occurs. Chunks that are in no set lack it.
+/// Where a word occurs. Chunks that are in no set lack it, unless `is_partial`.
 struct WordChunks {
-  ChunkSet has;    // the word surely
-  ChunkSet may;    // have it: only their texts can tell
-  ChunkSet later;  // the same, but an earlier chunk of the session has it surely
+  ChunkSet has;             // the word surely
+  ChunkSet may;             // have it: only their texts can tell
+  ChunkSet later;           // the same, but an earlier chunk of the session has it surely
+  bool is_partial = false;  // chunks that are in no set may have it, but only in sessions that have it surely
   [[nodiscard]] bool surely_in(const Chunk& chunk) const { return chunk.id != Chunk::kUnread && has.has(chunk.id); }
   [[nodiscard]] bool perhaps_in(const Chunk& chunk) const {
     return chunk.id == Chunk::kUnread || has.has(chunk.id) || may.has(chunk.id) || later.has(chunk.id);
@@ -49,6 +50,8 @@ class IndexLookup {
   [[nodiscard]] std::optional<IndexedAnswer> answer_for(const Session& session, const FileStat& state) const;
   /// The chunks that may have a wanted word, those with most of them first.
   [[nodiscard]] std::vector<Chunk> chunks_with_words(const IndexedAnswer& answer) const;
+  /// True if other chunks may have a wanted word too.
+  [[nodiscard]] bool leaves_out_chunks(const IndexedAnswer& answer) const;
   /// The chunks that may have what the answer leaves open: an unwanted word, or a wanted one that no chunk surely has;
   /// with filters on entries, any wanted word.
   [[nodiscard]] std::vector<Chunk> chunks_to_check(const IndexedAnswer& answer) const;

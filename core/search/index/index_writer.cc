@@ -12,6 +12,10 @@ namespace {
 
 /// A segment with so many terms is full: its terms are in memory while texts are indexed.
 constexpr std::size_t kFullSegment = std::size_t{1} << 20U;
+constexpr std::uint64_t kBatchBytes = std::uint64_t{32} << 20U;
+constexpr std::chrono::seconds kBatchTime{5};
+/// Terms in a row of the database, whose values have at most Connection::kLongestValue; 17 MB at most.
+constexpr TermId kTermsInRow = TermId{1} << 18U;
 
 /// Each term once.
 std::string tokens_of(std::vector<TermId> terms) {
@@ -57,6 +61,8 @@ Result<void> IndexWriter::update() {
 Result<void> IndexWriter::begin() {
   RETURN_IF_ERROR(connection().run("BEGIN IMMEDIATE"));
   is_in_batch_ = true;
+  batch_begun_ = std::chrono::steady_clock::now();
+  batch_bytes_ = 0;
   RETURN_IF_ERROR(update());
   last_chunk_ = table_.last_chunk();
   last_change_ = table_.last_change();
@@ -64,11 +70,16 @@ Result<void> IndexWriter::begin() {
   return {};
 }
 
-Result<std::int64_t> IndexWriter::add_chunk(const std::vector<TermId>& terms) {
+bool IndexWriter::is_batch_full() const {
+  return is_in_batch_ && (batch_bytes_ >= kBatchBytes || std::chrono::steady_clock::now() - batch_begun_ >= kBatchTime);
+}
+
+Result<std::int64_t> IndexWriter::add_chunk(const std::vector<TermId>& terms, std::uint64_t text_bytes) {
   if (last_chunk_ >= kMostChunks || terms_.terms().next() > kMostTerms) {
     return Error{Errc::too_large, "the search index has become too large"};
   }
   const auto id = static_cast<std::int64_t>(++last_chunk_);
+  batch_bytes_ += text_bytes;
   std::string codes;
   for (const TermId term : terms) {
     append_code(term, codes);
@@ -145,16 +156,18 @@ Result<void> IndexWriter::remove(const IndexKey& key) {
 Result<void> IndexWriter::store_terms() {
   const auto& stored = table_.segments();
   const TermSegment& terms = terms_.terms();
-  const TermId from = stored.empty() ? 1 : stored.back().next();
-  if (from == terms.next()) {
-    return {};
-  }
+  TermId from = stored.empty() ? 1 : stored.back().next();
   ASSIGN_OR_RETURN(auto row, connection().prepare("INSERT INTO terms VALUES(?1, ?2, ?3)"));
-  const std::string bytes = packed_terms(terms, from);
-  row.bind(1, static_cast<std::int64_t>(from));
-  row.bind(2, static_cast<std::int64_t>(terms.first));
-  row.bind_blob(3, bytes);
-  RETURN_IF_ERROR(row.step());
+  while (from < terms.next()) {
+    const TermId until = std::min(terms.next(), from + kTermsInRow);
+    const std::string bytes = packed_terms(terms, from, until);
+    row.reset();
+    row.bind(1, static_cast<std::int64_t>(from));
+    row.bind(2, static_cast<std::int64_t>(terms.first));
+    row.bind_blob(3, bytes);
+    RETURN_IF_ERROR(row.step());
+    from = until;
+  }
   return {};
 }
 
@@ -166,6 +179,11 @@ Result<void> IndexWriter::commit() {
   is_in_batch_ = false;
   has_log_ = true;
   return update();
+}
+
+Result<void> IndexWriter::commit_and_begin() {
+  RETURN_IF_ERROR(commit());
+  return begin();
 }
 
 void IndexWriter::roll_back() {

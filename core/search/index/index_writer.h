@@ -1,6 +1,7 @@
 // Changes the search index. A batch of changes becomes visible to others as a whole. Used by one thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,17 +21,22 @@ class IndexWriter {
   /// no_space, io.
   Result<void> begin();
   [[nodiscard]] bool is_in_batch() const { return is_in_batch_; }
+  /// True once a batch has so much text, or is so old, that it should be committed: until then no other process can
+  /// write, its new terms are in memory, and its work is lost if the process ends.
+  [[nodiscard]] bool is_batch_full() const;
   [[nodiscard]] const IndexTable& table() const { return table_; }
   /// Reads what other processes changed. Errors: as begin.
   Result<void> update();
 
   // In a batch. Errors: corrupt, no_space, io; the batch must be rolled back then.
   TermId id_of(std::string_view term) { return terms_.id_of(term); }
-  /// Adds a chunk with these terms in a row; returns its id. Errors also: too_large.
-  Result<std::int64_t> add_chunk(const std::vector<TermId>& terms);
+  /// Adds a chunk with these terms in a row, of `text_bytes` of text; returns its id. Errors also: too_large.
+  Result<std::int64_t> add_chunk(const std::vector<TermId>& terms, std::uint64_t text_bytes);
   Result<void> put(const IndexKey& key, const IndexedSession& session);
   Result<void> remove(const IndexKey& key);
   Result<void> commit();
+  /// Lets other processes write in between. Errors also: busy.
+  Result<void> commit_and_begin();
   void roll_back();
   /// After commits: moves them from the write-ahead log to the database, unless another process reads it now.
   void empty_log();
@@ -48,7 +54,9 @@ class IndexWriter {
   IndexTable table_;  // as of the last commit
   TermIds terms_;
   bool is_in_batch_ = false;
-  bool has_log_ = false;  // of commits
+  std::chrono::steady_clock::time_point batch_begun_;
+  std::uint64_t batch_bytes_ = 0;  // of texts
+  bool has_log_ = false;           // of commits
   std::uint64_t last_chunk_ = 0;
   std::int64_t last_change_ = 0;
 };

@@ -51,10 +51,13 @@ std::uint64_t unfolded_sign(std::uint64_t number) {
 
 }  // namespace
 
+std::string key_of(const SessionStore& store) {
+  return std::string(store.format().name) + ":" + store.paths().sessions;
+}
+
 IndexKey key_of(const Session& session) {
   const LogPlace place = session.place();
-  const SessionStore& store = session.store();
-  return {std::string(store.format().name) + ":" + store.paths().sessions, place.folder + "/" + place.file};
+  return {key_of(session.store()), place.folder + "/" + place.file};
 }
 
 bool is_state_of(const IndexedSession& indexed, const FileStat& state) {

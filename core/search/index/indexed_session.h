@@ -22,6 +22,8 @@ struct IndexKeyHash {
     return std::hash<std::string>()(key.log) ^ std::hash<std::string>()(key.store);
   }
 };
+/// The store's part of the keys of its sessions.
+std::string key_of(const SessionStore& store);
 IndexKey key_of(const Session& session);
 
 /// An index has at most this many, those of sessions that are gone included: enough for 100 GB of texts.

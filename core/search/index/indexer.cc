@@ -4,6 +4,7 @@
 #include <exception>
 #include <set>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/log.h"
@@ -16,10 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A batch ends after so much text, or so long: until then no other process can write, and its work is lost if the
-/// process ends.
-constexpr std::uint64_t kBatchBytes = std::uint64_t{32} << 20U;
-constexpr std::chrono::seconds kBatchTime{5};
 /// An index that keeps being damaged is not made again for ever.
 constexpr unsigned kMostPutAside = 3;
 
@@ -126,7 +123,7 @@ Indexer::Next Indexer::pass() {
   if (!is_complete) {
     return stopping_ ? Next::end : recover(is_complete.error());
   }
-  locked_since_.reset();
+  locked_.reset();
   if (!*is_complete) {
     return Next::look_again;
   }
@@ -172,32 +169,29 @@ Result<void> Indexer::add(const Session& session, bool& is_complete) {
       catalog_.is_submount(session.place().in())) {
     return {};
   }
-  if (!writer_->is_in_batch()) {
-    batch_begun_ = Clock::now();
-    batch_bytes_ = 0;
-  }
   ASSIGN_OR_RETURN(const auto done, sessions_.add(session, catalog_.stores().at(session.store_number()), *writer_));
   if (done.is_unreadable) {
     unreadable_[session.number()] = state;
   }
   is_complete = is_complete && done.outcome == SessionIndexer::Outcome::done;
-  batch_bytes_ += done.text_bytes;
-  const bool is_full = batch_bytes_ >= kBatchBytes || Clock::now() - batch_begun_ >= kBatchTime;
-  return is_full && writer_->is_in_batch() ? writer_->commit() : Result<void>();
+  return writer_->is_batch_full() ? writer_->commit() : Result<void>();
 }
 
 /// Only of stores that are there: those of one that is not mounted now may come back.
 Result<void> Indexer::remove_gone(const std::vector<SessionPtr>& sessions) {
   std::set<std::string> present;
-  std::unordered_map<IndexKey, bool, IndexKeyHash> is_shown;
+  for (const auto& store : catalog_.stores()) {
+    if (store->present()) {
+      present.insert(key_of(*store));
+    }
+  }
+  std::unordered_set<IndexKey, IndexKeyHash> shown;
   for (const SessionPtr& session : sessions) {
-    IndexKey key = key_of(*session);
-    present.insert(key.store);
-    is_shown.emplace(std::move(key), true);
+    shown.insert(key_of(*session));
   }
   std::vector<IndexKey> gone;
   for (const auto& [key, row] : *writer_->table().rows()) {
-    if (present.count(key.store) != 0 && is_shown.count(key) == 0) {
+    if (present.contains(key.store) && !shown.contains(key)) {
       gone.push_back(key);
     }
   }
@@ -218,19 +212,29 @@ Result<bool> Indexer::remove_if_mostly_garbage() {
   return true;
 }
 
+/// False once another program has kept the index locked for too long and has changed nothing in it.
+bool Indexer::is_lock_tolerable() {
+  const bool is_read = writer_ != nullptr && writer_->update();
+  const Locked now{Clock::now(), is_read ? writer_->table().last_chunk() : 0,
+                   is_read ? writer_->table().last_change() : 0};
+  const bool has_progressed =
+      locked_ && is_read && (now.last_chunk != locked_->last_chunk || now.last_change != locked_->last_change);
+  if (!locked_ || has_progressed) {
+    locked_ = now;
+  }
+  return now.time - locked_->time < settings_.lock_patience;
+}
+
 /// What to do after an error of the index.
 Indexer::Next Indexer::recover(const Error& error) {
   const bool is_locked = error.code == Errc::busy;
   if (writer_ != nullptr) {
     writer_->roll_back();
   }
-  if (is_locked) {
-    locked_since_ = locked_since_.value_or(Clock::now());
-    if (Clock::now() - *locked_since_ < settings_.lock_patience) {
-      return Next::look_again;
-    }
+  if (is_locked && is_lock_tolerable()) {
+    return Next::look_again;
   }
-  locked_since_.reset();
+  locked_.reset();
   writer_.reset();
   const bool is_unusable = is_locked || error.code == Errc::corrupt || error.code == Errc::unsupported ||
                            error.code == Errc::permission || error.code == Errc::too_large;

@@ -23,8 +23,9 @@ namespace arborfs::search {
 class Indexer {
  public:
   struct Settings {
-    std::string folder;                          // of the cache
-    std::chrono::seconds lock_patience{30};      // then an index that another program keeps locked is put aside
+    std::string folder;  // of the cache
+    // An index that another program keeps locked for longer, without a change in it, is put aside.
+    std::chrono::milliseconds lock_patience{30'000};
     std::chrono::milliseconds look_again{1000};  // between two passes over the sessions
   };
   /// The catalog outlives it.
@@ -53,7 +54,14 @@ class Indexer {
   Result<void> open();
   Result<bool> remove_if_mostly_garbage();
   Next recover(const Error& error);
+  bool is_lock_tolerable();
   bool wait(Next next);
+  /// When the index was found to be locked, and what was the last in it then.
+  struct Locked {
+    std::chrono::steady_clock::time_point time;
+    std::uint64_t last_chunk = 0;
+    std::int64_t last_change = 0;
+  };
   Catalog& catalog_;
   const Settings settings_;
   std::atomic<bool> stopping_{false};
@@ -63,10 +71,8 @@ class Indexer {
   std::unique_ptr<IndexWriter> writer_;
   std::unordered_map<std::uint32_t, FileStat> unreadable_;  // by the session's number: its state then
   std::uint64_t sequence_ = 0;                              // of the change feed before the last pass
-  std::optional<std::chrono::steady_clock::time_point> locked_since_;
-  std::chrono::steady_clock::time_point batch_begun_;
-  std::uint64_t batch_bytes_ = 0;
-  unsigned put_aside_ = 0;  // how often
+  std::optional<Locked> locked_;                            // since the index is locked
+  unsigned put_aside_ = 0;                                  // how often
 
   std::mutex mutex_;  // a leaf; guards all that follows
   std::condition_variable woken_;

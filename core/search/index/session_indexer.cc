@@ -18,6 +18,8 @@ namespace {
 
 /// Entries longer than this are left out: reading one takes several times its length in memory.
 constexpr std::uint64_t kLongestEntry = std::uint64_t{2} << 20U;
+/// A session of more entries is always read: its row would not fit in the database.
+constexpr Ordinal kMostEntries = Ordinal{1} << 20U;
 /// A log that was written later than this before it is read is read again later. Longer than kTailAgeNanos, after which
 /// a log's age alone changes its state no more.
 constexpr std::int64_t kYoungNanos = 3 * 1000 * kNanosPerMilli;
@@ -79,6 +81,9 @@ Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, c
   ASSIGN_OR_RETURN(const auto guard, followed.session->read_index());
   const LogIndex& index = guard.index();
   Reading reading;
+  if (index.size() > kMostEntries) {
+    return unreadable();
+  }
   reading.log = guard.log();
   reading.format = &guard.format();
   reading.state = guard.stat();
@@ -121,25 +126,24 @@ std::vector<Chunk> chunks_kept(const IndexedSession& indexed, const std::vector<
 Result<void> SessionIndexer::end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer) {
   const Ordinal first = chunks.empty() ? 1 : chunks.back().last + 1;
   if (first <= last) {
-    ASSIGN_OR_RETURN(const auto id, writer.add_chunk(terms_));
-    terms_.clear();
+    ASSIGN_OR_RETURN(const auto id, writer.add_chunk(terms_, chunk_bytes_));
     chunks.push_back({id, first, last});
   }
+  terms_.clear();
+  chunk_bytes_ = 0;
   return {};
 }
 
 /// Adds the entries after `chunks`, which stay.
-Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer,
-                                                   std::uint64_t& text_bytes) {
+Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer) {
   terms_.clear();
-  std::uint64_t bytes = 0;
+  chunk_bytes_ = 0;
   const auto count = static_cast<Ordinal>(reading.entries.size());
   for (Ordinal ordinal = chunks.empty() ? 1 : chunks.back().last + 1; ordinal <= count; ++ordinal) {
     IndexedEntry& entry = reading.entries[ordinal - 1];
     if (entry.length > kLongestEntry) {
       RETURN_IF_ERROR(end_chunk(chunks, ordinal - 1, writer));
       chunks.push_back({Chunk::kUnread, ordinal, ordinal});
-      bytes = 0;
       continue;
     }
     if (stopping_) {
@@ -153,11 +157,10 @@ Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector
               [&](std::string_view term) { terms_.push_back(term.empty() ? kBreak : writer.id_of(term)); });
     terms_.push_back(kBreak);
     entry.text_size = text->size();
-    text_bytes += text->size();
-    bytes += text->size();
-    if (bytes >= kChunkBytes) {
+    chunk_bytes_ += text->size();
+    if (chunk_bytes_ >= kChunkBytes) {
       RETURN_IF_ERROR(end_chunk(chunks, ordinal, writer));
-      bytes = 0;
+      RETURN_IF_ERROR(writer.is_batch_full() ? writer.commit_and_begin() : Result<void>());
     }
   }
   RETURN_IF_ERROR(end_chunk(chunks, count, writer));
@@ -203,14 +206,15 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
   Done done;
   if (known == nullptr || !is_state_of(*known, reading->state)) {
     auto kept = still_right(followed, *reading, known);
-    auto indexed = add_entries(*reading, std::move(kept), writer, done.text_bytes);
+    auto indexed = add_entries(*reading, std::move(kept), writer);
     if (!indexed) {
       done.is_unreadable = indexed.error().code == Errc::not_found;
       return done.is_unreadable ? Result<Done>(done) : Result<Done>(indexed.error());
     }
     const auto now = store->stat(session.place());
-    if (!now || !is_state_of(*indexed, *now)) {
-      done.outcome = Outcome::too_young;  // it was written while it was read
+    const bool was_written = !now || !is_state_of(*indexed, *now);
+    if (was_written || writer.table().find(key) != known) {  // or another process has indexed it between two batches
+      done.outcome = Outcome::too_young;
       return done;
     }
     RETURN_IF_ERROR(writer.put(key, *indexed));

@@ -21,14 +21,14 @@ class SessionIndexer {
 
   enum class Outcome : std::uint8_t {
     done,       // the index has the session as it is now
-    too_young,  // it has just been written: what was read might not last
+    too_young,  // it was written just now, or another process indexes it: what was read might not last
   };
-  /// Reads a session of `store`, which is the session's, and adds it to the index; begins a batch if there is none. The
-  /// errors of reading a session are `unreadable`, all others those of the writer.
+  /// Reads a session of `store`, which is the session's, and adds it to the index; begins a batch if there is none, and
+  /// within a long session commits full ones. The errors of reading a session are `unreadable`, as is a session of too
+  /// many entries; all others are those of the writer.
   struct Done {
     Outcome outcome = Outcome::done;
     bool is_unreadable = false;
-    std::uint64_t text_bytes = 0;  // that were added
   };
   Result<Done> add(const Session& session, const std::shared_ptr<SessionStore>& store, IndexWriter& writer);
 
@@ -48,12 +48,12 @@ class SessionIndexer {
   static Result<Reading> read(const Followed& followed, const std::atomic<bool>& stopping);
   static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);
   Result<void> end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer);
-  Result<IndexedSession> add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer,
-                                     std::uint64_t& text_bytes);
+  Result<IndexedSession> add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer);
   const std::atomic<bool>& stopping_;
   std::atomic<std::uint32_t> generations_{0};
-  std::vector<TermId> terms_;     // of the chunk that is being made
-  std::list<Followed> followed_;  // the last one that changed first
+  std::vector<TermId> terms_;      // of the chunk that is being made
+  std::uint64_t chunk_bytes_ = 0;  // of text in it
+  std::list<Followed> followed_;   // the last one that changed first
 };
 
 }  // namespace arborfs::search

@@ -61,9 +61,9 @@ void TermSegment::add(std::string_view term) {
 }
 
 /// Of each term: its length in one byte, and its bytes.
-std::string packed_terms(const TermSegment& terms, TermId from) {
+std::string packed_terms(const TermSegment& terms, TermId from, TermId until) {
   std::string out;
-  for (TermId id = from; id < terms.next(); ++id) {
+  for (TermId id = from; id < until; ++id) {
     const std::string_view term = terms.at(id);
     out.push_back(static_cast<char>(term.size()));
     out += term;

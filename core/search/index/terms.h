@@ -73,8 +73,8 @@ struct TermSegment {
   void add(std::string_view term);
 };
 
-/// The terms from `from` on, as the database has them.
-std::string packed_terms(const TermSegment& terms, TermId from);
+/// The terms from `from` to the one before `until`, as the database has them.
+std::string packed_terms(const TermSegment& terms, TermId from, TermId until);
 /// Adds packed terms; false for damaged bytes.
 bool unpack_terms(std::string_view bytes, TermSegment& terms);
 

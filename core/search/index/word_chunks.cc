@@ -121,9 +121,10 @@ class WordFinder {
     Terms terms = terms_with(segment, runs_.front()).all;
     const std::size_t count = terms.size();
     terms.resize(std::min(count, kMostLookups));
-    for (const TermId term : terms) {
-      RETURN_IF_ERROR(look_up(term, found_.has));
-      if (is_everywhere()) {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      RETURN_IF_ERROR(look_up(terms[i], found_.has));
+      if (i + 1 < count && is_everywhere()) {
+        found_.is_partial = true;
         return {};
       }
     }
