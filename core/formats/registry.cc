@@ -54,6 +54,8 @@ struct Agent {
   std::string_view also_writes = {};
   /// Restores a removed session (restore_session); null if arborfs removes none.
   Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
+  /// Moves what a killed removal left in the store to the trash, as far as it can; null if no removal leaves anything.
+  void (*finish_removal)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
   std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
 };
@@ -132,6 +134,12 @@ Result<void> restore_opencode(const std::string& trash, const Trashed& trashed, 
   return OpenCodeTrash(trash, disk).restore(trashed);
 }
 
+void finish_removal_of_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  if (trashed.format == opencode_files_format().name) {
+    OpenCodeFileTrash(trash, disk).finish(trashed);
+  }
+}
+
 std::vector<OwnPlace> own_places_of_claude() {
   return {{own_claude_dir(), ""}};
 }
@@ -170,10 +178,11 @@ Result<void> restore_goat(const std::string& trash, const Trashed& trashed, Disk
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, examine_omp_session},
-    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, examine_omp_session},
+    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, nullptr, examine_omp_session},
+    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, nullptr, examine_omp_session},
     Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal},
-    Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode},
+    Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode,
+          finish_removal_of_opencode},
     Agent{"claude", own_places_of_claude, open_claude, make_claude_writer},
     Agent{"codex", own_places_of_codex, open_codex},
     Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat},
@@ -337,6 +346,14 @@ Result<void> restore_session(const std::string& trash, const Trashed& trashed, D
     return Error{Errc::unsupported, "this version of arborfs restores no sessions of " + trashed.agent};
   }
   return agent->restore(trash, trashed, disk);
+}
+
+Result<void> erase_session(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  const Agent* agent = find_agent(trashed.agent);
+  if (agent != nullptr && agent->finish_removal != nullptr) {
+    agent->finish_removal(trash, trashed, disk);
+  }
+  return Trash(trash, disk).erase(trashed);
 }
 
 }  // namespace arborfs

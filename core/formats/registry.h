@@ -62,4 +62,8 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
 /// is of an agent whose sessions this version does not remove.
 Result<void> restore_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
 
+/// Deletes a session in the trash for good, with what a removal that was killed left of it in its store. Errors: those
+/// of Trash::erase.
+Result<void> erase_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
+
 }  // namespace arborfs

@@ -459,6 +459,31 @@ TEST_F(WritesToOpenCodeFiles, TheNextWriterFinishesARemoval) {
   EXPECT_GT(unfinished, 0);
 }
 
+/// Also one that is deleted from the trash before the next writer begins leaves nothing in the store.
+TEST_F(WritesToOpenCodeFiles, DeletingFromTheTrashFinishesARemoval) {
+  testing::FaultyDisk disk;
+  open_files(kParent, Durability::none, disk);
+  for (unsigned at = 1, unfinished = 0; unfinished == 0; ++at) {
+    fs::remove_all(storage());
+    conformance::make_small_files(folder);
+    catalog->rescan();
+    disk.arm(testing::Fault::io, at, testing::FaultyDisk::kForGood);
+    const auto done = writer->remove(titled(kParent));
+    disk.disarm();
+    ASSERT_FALSE(done) << "no removal was left unfinished";
+    const bool was_left =
+        !fs::exists(storage() / "session/p/ses_parent.json") && fs::exists(storage() / "part/msg_parent1");
+    unfinished += was_left ? 1 : 0;
+    for (const Trashed& one : Trash(trash()).list()) {
+      const auto erased = erase_session(trash(), one, disk);
+      ASSERT_TRUE(erased) << erased.error().message;
+    }
+  }
+  for (const auto& [name, text] : all_files()) {
+    EXPECT_TRUE(name.find("parent") == std::string::npos && name.find("child") == std::string::npos) << name;
+  }
+}
+
 /// A session that another program brings back belongs to the store: only a removal that was cut short is finished.
 TEST_F(WritesToOpenCodeFiles, ASessionBroughtBackFromABackupStays) {
   open_files(kParent, Durability::none, Disk::real());

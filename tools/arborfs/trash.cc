@@ -223,7 +223,7 @@ int run_trash(const CommandLine& line, Terminal& io) {
   auto names = JsonText::array();
   std::size_t deleted = 0;
   for (const Trashed& one : chosen) {
-    if (const auto erased = line.dry_run ? Result<void>() : trash.erase(one); !erased) {
+    if (const auto erased = line.dry_run ? Result<void>() : erase_session("", one); !erased) {
       status = fail(io, {erased.error().code, one.name + ": " + erased.error().message});
       continue;
     }

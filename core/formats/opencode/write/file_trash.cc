@@ -151,6 +151,12 @@ void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& 
   }
 }
 
+void OpenCodeFileTrash::finish(const Trashed& trashed) {
+  if (const auto storage = StorageFolder::lock(storage_of(trashed.sessions))) {
+    finish_one(trashed, *storage);
+  }
+}
+
 void OpenCodeFileTrash::finish(const std::string& sessions, const StorageFolder& storage) {
   for (const Trashed& one : list()) {
     if (one.format == opencode_files_format().name && one.sessions == sessions) {

@@ -29,6 +29,8 @@ class OpenCodeFileTrash : public Trash {
   /// Moves the files that a killed removal or restore left in a store to their sessions in the trash. `sessions` is the
   /// store's folder of sessions; `storage` is locked.
   void finish(const std::string& sessions, const opencode::StorageFolder& storage);
+  /// The same for one session in the trash; locks its storage.
+  void finish(const Trashed& trashed);
 
  private:
   Result<void> prepare(const Trashed& trashed, const TrashFolder& there, opencode::MovedFiles& moved,
