@@ -75,7 +75,6 @@ Result<ShownDaysPtr> RecentHistory::run(const StoreSet& stores) {
   made.states = states_of(stores);
   made.is_settled = are_settled(made.states);
   ASSIGN_OR_RETURN(auto days, prompt_days(stores));
-  made.ended = Clock::now();
   return keep(std::move(made), std::move(days));
 }
 

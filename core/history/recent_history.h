@@ -26,7 +26,6 @@ struct ShownDays {
   std::vector<std::optional<PromptHistory::State>> states;  // of the histories, before they were read
   bool is_settled = false;                                  // the states were old when the reading began
   std::chrono::steady_clock::time_point begun;
-  std::chrono::steady_clock::time_point ended;
   /// Null if the day has no prompt.
   [[nodiscard]] const ShownDay* find(std::uint32_t number) const;
 };

@@ -45,7 +45,7 @@ Result<Candidates> current_entries(const SessionPtr& session, const Query& query
   const LogIndex& index = guard.index();
   const bool is_indexed = indexed != nullptr && is_state_of(*indexed, guard.stat()) && indexed->count() == index.size();
   const auto chosen = query.label.empty() ? std::vector<Ordinal>() : labelled(index, query.label);
-  Candidates found{guard.log(), {}, nullptr};
+  Candidates found{guard.log(), {}, nullptr, guard.generation()};
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     const bool has_label = query.label.empty() || std::find(chosen.begin(), chosen.end(), ordinal) != chosen.end();
     if (has_label && passes(index, ordinal, query) && (!is_indexed || is_in(*chunks, ordinal))) {

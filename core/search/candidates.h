@@ -25,6 +25,7 @@ struct Candidates {
   std::vector<Candidate> entries;
   std::shared_ptr<const std::vector<IndexedEntry>>
       indexed;  // all entries of the session, with names in its IndexedSession; null without the search index
+  std::uint32_t generation = 0;  // Session::Guard::generation, without the search index
 };
 
 /// The entries of the session's current state that pass the query's filters, in their order. `chunks`, if not null, are

@@ -6,6 +6,7 @@
 #include "core/base/join_words.h"
 #include "core/render/text.h"
 #include "core/search/query/fold.h"
+#include "core/search/query/is_over.h"
 
 namespace arborfs::search {
 
@@ -32,8 +33,8 @@ std::vector<std::string> agents_of_stores(const Catalog& catalog) {
 using Roles = std::set<std::string, std::less<>>;
 
 /// Adds the roles of the session's entries.
-void add_roles(Session& session, Roles& roles) {
-  if (!session.refresh(Depth::index)) {
+void add_roles(Session& session, const std::atomic<bool>* cancelled, Roles& roles) {
+  if (!session.refresh(Depth::index, cancelled)) {
     return;
   }
   const auto guard = session.read();
@@ -62,7 +63,7 @@ Result<void> check_agent(const Catalog& catalog, const Query& query) {
           "no store of an agent '" + shown(query.agent) + "' is open; there are stores of " + join_words(agents)};
 }
 
-Result<void> check_role(const Catalog& catalog, const Query& query) {
+Result<void> check_role(const Catalog& catalog, const Query& query, const std::atomic<bool>* cancelled) {
   if (query.role.empty()) {
     return {};
   }
@@ -75,7 +76,10 @@ Result<void> check_role(const Catalog& catalog, const Query& query) {
       continue;
     }
     const Session::Use use(session);
-    add_roles(*session, roles);
+    if (cancelled != nullptr && *cancelled) {
+      return search_is_over();
+    }
+    add_roles(*session, cancelled, roles);
     if (has_role(roles, wanted)) {
       return {};
     }

@@ -1,6 +1,8 @@
 // Whether the values of a query's filters name something that exists: a misspelled one would find nothing. Thread-safe.
 #pragma once
 
+#include <atomic>
+
 #include "core/search/query/query.h"
 #include "core/session/catalog.h"
 
@@ -11,7 +13,8 @@ namespace arborfs::search {
 Result<void> check_agent(const Catalog& catalog, const Query& query);
 
 /// Fails if the query names a role that no entry has; only sessions of the query's agent count. Reads their indexes
-/// until one has the role. Errors: invalid_argument, with the roles that there are.
-Result<void> check_role(const Catalog& catalog, const Query& query);
+/// until one has the role. Errors: invalid_argument, with the roles that there are; interrupted once `cancelled` is
+/// true.
+Result<void> check_role(const Catalog& catalog, const Query& query, const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace arborfs::search

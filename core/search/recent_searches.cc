@@ -94,7 +94,7 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   on_search_();
   ASSIGN_OR_RETURN(const Found found, search::search(catalog, query, options));
   if (found.matches.empty()) {
-    RETURN_IF_ERROR(check_role(catalog, query));
+    RETURN_IF_ERROR(check_role(catalog, query, cancelled));
   }
   result.report = report_of(text, found);
   result.ended = Clock::now();

@@ -81,8 +81,14 @@ class HitFinder {
       return;
     }
     const auto guard = session_->read();
+    if (!guard || guard->generation() !=
+                      candidates.generation) {  // it has just changed, and with it perhaps what the ordinals mean
+      match_.hits.clear();
+      match_.has_more = true;
+      return;
+    }
     for (Hit& hit : match_.hits) {
-      if (guard && hit.ordinal <= guard->index().size()) {
+      if (hit.ordinal <= guard->index().size()) {
         hit.stem = names::entry_stem(guard->index(), hit.ordinal);
         hit.time_ms = guard->index().entry(hit.ordinal).timestamp_ms;
       }

@@ -16,6 +16,7 @@
 #include "core/formats/omp/store/omp_store.h"
 #include "core/search/index/indexer.h"
 #include "core/search/index/pair_filter.h"
+#include "core/search/index/session_indexer.h"
 #include "core/search/index/terms.h"
 #include "core/search/search.h"
 #include "core/sqlite/fixed_width_tokenizer.h"
@@ -453,6 +454,36 @@ TEST_F(SearchIndexTest, SessionsThatWereJustWrittenAreIndexedLater) {
   catalog.rescan();
   ASSERT_TRUE(indexer.wait_until_done());
   EXPECT_TRUE(is_excluded("young", "needle"));
+}
+
+TEST_F(SearchIndexTest, SessionsThatAreWrittenAllTheTimeAreReadOnce) {
+  std::string log = header("busy");
+  for (unsigned i = 0; i < 4000; ++i) {
+    log += message(i, "user", some_text(200));
+  }
+  temp.write("-work", "busy", log);
+  catalog.rescan();
+  const auto bytes_read = [] {
+    std::ifstream io("/proc/self/io");
+    std::string name;
+    std::uint64_t bytes = 0;
+    io >> name >> bytes;
+    EXPECT_EQ(name, "rchar:");
+    return bytes;
+  };
+  const auto writer = IndexWriter::open(Disk::real(), folder);
+  ASSERT_TRUE(writer) << writer.error().message;
+  const std::atomic<bool> stopping{false};
+  SessionIndexer sessions(stopping);
+  for (unsigned look = 0; look < 5; ++look) {
+    std::ofstream(log_path("busy"), std::ios::app) << message(5000 + look, "user", "more");
+    const auto session = catalog.view()->by_id_prefix("busy");
+    const std::uint64_t before = bytes_read();
+    const auto done = sessions.add(*session, catalog.stores().at(session->store_number()), **writer);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->outcome, SessionIndexer::Outcome::too_young);
+    EXPECT_TRUE(look == 0 || bytes_read() - before < log.size() / 2) << look;
+  }
 }
 
 TEST_F(SearchIndexTest, GrowingSessionsAddTheirNewEntries) {

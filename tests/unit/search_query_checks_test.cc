@@ -1,6 +1,10 @@
 // Filters of queries that name nothing.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <string>
+
 #include "core/formats/omp/store/omp_store.h"
 #include "core/search/query_checks.h"
 #include "tests/support/temp_store.h"
@@ -17,7 +21,8 @@ class QueryChecks : public ::testing::Test {
                TempStore::header("one", "/work") + "\n" + TempStore::user("aaaa0001", "", "race") + "\n");
     catalog.rescan();
   }
-  std::string refused(Result<void> (*check)(const Catalog&, const Query&), const std::string& text) {
+  using Check = std::function<Result<void>(const Catalog&, const Query&)>;
+  std::string refused(const Check& check, const std::string& text) {
     const auto query = parse_query(text);
     EXPECT_TRUE(query) << text;
     const auto checked = check(catalog, *query);
@@ -36,11 +41,14 @@ TEST_F(QueryChecks, AgentsNeedAStore) {
 }
 
 TEST_F(QueryChecks, RolesNeedAnEntry) {
+  const auto check_role = [](const Catalog& of, const Query& query) { return search::check_role(of, query); };
   EXPECT_EQ(refused(check_role, "other"), "");
   EXPECT_EQ(refused(check_role, "other agent:pi"), "") << "no session, and no role";
   EXPECT_EQ(refused(check_role, "other role:USER"), "");
   EXPECT_EQ(refused(check_role, "race role:usr"), "no entry has the role 'usr'; there are entries of user");
   EXPECT_EQ(refused(check_role, "race role:user agent:pi"), "no entry has the role 'user'");
+  const std::atomic<bool> cancelled{true};
+  EXPECT_EQ(search::check_role(catalog, *parse_query("role:usr"), &cancelled).error().code, Errc::interrupted);
 }
 
 }  // namespace

@@ -235,6 +235,14 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 }  // namespace
 
+std::string CommandLine::query_text() const {
+  std::string text;
+  for (const std::string& word : query) {
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
 CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   CommandLine line;
   Grammar grammar(line);

@@ -36,7 +36,9 @@ struct CommandLine {
   bool cost = false;      // ls
 
   std::vector<std::string> query;  // search, history, resume
-  std::string title;               // search: the filters with these names
+  /// The words of the query, separated by blanks.
+  [[nodiscard]] std::string query_text() const;
+  std::string title;  // search: the filters with these names
   std::string role;
   std::string tool;
   std::string label;

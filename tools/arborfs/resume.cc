@@ -32,14 +32,6 @@ namespace {
 constexpr std::size_t kShownCwd = 4096;
 constexpr std::size_t kShownQuery = 80;
 
-std::string words_of_query(const CommandLine& line) {
-  std::string text;
-  for (const std::string& word : line.query) {
-    text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
-}
-
 /// The sessions that the options choose, without those that others started.
 Result<std::vector<Listed>> candidates(const CommandLine& line, const Catalog& catalog) {
   ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
@@ -103,7 +95,7 @@ Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Cat
 
 /// The one session that a query finds, by its title if any has it, else by its texts.
 Result<Listed> find_by_words(const CommandLine& line, const Catalog& catalog, Terminal& io) {
-  const std::string query = words_of_query(line);
+  const std::string query = line.query_text();
   ASSIGN_OR_RETURN(const auto all, candidates(line, catalog));
   auto found = with_title(all, query);
   if (found.empty()) {

@@ -27,14 +27,6 @@ constexpr std::size_t kMatchesOnTerminal = 10;
 constexpr std::size_t kHitsShown = 3;    // of each session, as text
 constexpr std::size_t kHitsInJson = 20;  // of each session
 
-std::string query_text(const CommandLine& line) {
-  std::string text;
-  for (const std::string& word : line.query) {
-    text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
-}
-
 std::string project_of(const CommandLine& line) {
   const std::string folder = MeantProject(line.project).folder();
   return folder.empty() ? line.project : folder;
@@ -46,7 +38,7 @@ std::string time_text(std::optional<std::int64_t> milliseconds) {
 
 /// The query of the command line, whose options are filters; "" without one.
 Result<std::string> query_of(const CommandLine& line) {
-  std::string text = query_text(line);
+  std::string text = line.query_text();
   const std::pair<const char*, std::string> filters[] = {{"agent", line.agent},
                                                          {"project", project_of(line)},
                                                          {"title", line.title},

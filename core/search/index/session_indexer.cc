@@ -63,8 +63,9 @@ SessionIndexer::Followed SessionIndexer::take(const Session& session, const std:
   return made;
 }
 
-void SessionIndexer::keep(Followed followed, Ordinal entries) {
-  if (entries > kMostFollowedEntries || !is_younger(followed.state.mtime_ns, now_ns(), kFollowedNanos)) {
+void SessionIndexer::keep(Followed followed, const Reading& reading) {
+  const bool is_long = reading.entries.size() > kMostFollowedEntries;
+  if (is_long || !is_younger(reading.state.mtime_ns, now_ns(), kFollowedNanos)) {
     return;
   }
   followed_.push_front(std::move(followed));
@@ -198,7 +199,7 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
     return reading.error().code == Errc::interrupted ? Result<Done>(reading.error()) : Done{.is_unreadable = true};
   }
   if (reading->is_young) {
-    keep(std::move(followed), kNoEntry);
+    keep(std::move(followed), *reading);
     return Done{.outcome = Outcome::too_young};
   }
   RETURN_IF_ERROR(writer.is_in_batch() ? Result<void>() : writer.begin());
@@ -222,7 +223,7 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
   followed.state = reading->state;
   followed.generation = reading->generation;
   followed.settled = reading->settled;
-  keep(std::move(followed), static_cast<Ordinal>(reading->entries.size()));
+  keep(std::move(followed), *reading);
   return done;
 }
 

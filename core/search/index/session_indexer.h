@@ -44,7 +44,7 @@ class SessionIndexer {
   };
   struct Reading;
   Followed take(const Session& session, const std::shared_ptr<SessionStore>& store);
-  void keep(Followed followed, Ordinal entries);
+  void keep(Followed followed, const Reading& reading);
   static Result<Reading> read(const Followed& followed, const std::atomic<bool>& stopping);
   static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);
   Result<void> end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer);

@@ -126,10 +126,6 @@ void append_utf8(std::uint32_t character, std::string& out) {
 
 }  // namespace
 
-bool is_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x80; });
-}
-
 void append_folded(std::string_view text, std::string& out) {
   for (std::size_t at = 0; at < text.size();) {
     if (const std::size_t run = ascii_run(text.substr(at)); run > 0) {

@@ -11,7 +11,4 @@ namespace arborfs::search {
 std::string folded(std::string_view text);
 void append_folded(std::string_view text, std::string& out);
 
-/// True for text whose folded form has the same length, character for character: ASCII.
-bool is_ascii(std::string_view text);
-
 }  // namespace arborfs::search
