@@ -16,6 +16,16 @@ bool leads_to(const Dir& folder, const std::string& name, const FileStat& file) 
   return now && now->same_file(file);
 }
 
+/// For a file that no program can open by its own name any more.
+bool is_untouched(const File& old, const IsAsRead& is_as_read) {
+  return !is_open_for_writing(old, kPatience) && is_as_read(old);
+}
+
+Error left_at(const Error& error, const std::string& name, const std::string& other) {
+  return {error.code, error.message + "; what another program wrote to " + name + " meanwhile is in the file " + other +
+                          "; rename it to " + name};
+}
+
 class Replacement {
  public:
   Replacement(Disk& disk, const Dir& folder, const std::string& fresh, const std::string& name)
@@ -38,8 +48,7 @@ class Replacement {
       RETURN_IF_ERROR(disk_.rename(folder_, fresh_, folder_, name_, Disk::Existing::replace));
       return true;
     }
-    const bool is_unchanged =
-        leads_to(folder_, fresh_, theirs) && !is_open_for_writing(*old, kPatience) && is_as_read(*old);
+    const bool is_unchanged = leads_to(folder_, fresh_, theirs) && is_untouched(*old, is_as_read);
     return is_unchanged ? Result<bool>(true) : give_back(ours);
   }
   /// Removes what the temporary name leads to: the new file, or the old one that was replaced.
@@ -55,9 +64,7 @@ class Replacement {
     holds_theirs_ = true;
     if (!disk_.exchange(folder_, fresh_, name_)) {
       const auto done = disk_.rename(folder_, fresh_, folder_, name_, Disk::Existing::replace);
-      return done ? Result<bool>(false)
-                  : Error{done.error().code, done.error().message + "; what another program wrote to " + name_ +
-                                                 " meanwhile is in the file " + fresh_ + "; rename it to " + name_};
+      return done ? Result<bool>(false) : left_at(done.error(), name_, fresh_);
     }
     holds_theirs_ = false;
     const auto now = folder_.stat(fresh_);
@@ -83,6 +90,28 @@ Result<bool> replace_as_read(Disk& disk, const Dir& folder, const std::string& f
   auto done = replacement.run(is_as_read);
   replacement.clear();
   return done;
+}
+
+Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& name, const std::string& aside,
+                            const IsAsRead& is_as_read) {
+  const auto old = File::open_in(folder, name);
+  if (!old) {
+    return old.error().code == Errc::not_found ? Result<bool>(false) : old.error();
+  }
+  ASSIGN_OR_RETURN(const auto theirs, old->stat());
+  if (!is_as_read(*old)) {
+    return false;
+  }
+  RETURN_IF_ERROR(disk.rename(folder, name, folder, aside, Disk::Existing::keep));
+  const bool is_unchanged = leads_to(folder, aside, theirs) && is_untouched(*old, is_as_read);
+  const auto removed = is_unchanged ? disk.remove(folder, aside) : Result<void>();
+  if (is_unchanged && removed) {
+    return true;
+  }
+  if (const auto back = disk.rename(folder, aside, folder, name, Disk::Existing::keep); !back) {
+    return left_at(back.error(), name, aside);
+  }
+  return removed ? Result<bool>(false) : removed.error();
 }
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
-// Replaces a file that other programs write without a lock, and loses nothing that they write in the same moment. Any
-// thread.
+// Replaces or removes a file that other programs write without a lock, and loses nothing that they write in the same
+// moment. Any thread.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace arborfs {
 
-/// True if the file still has the content from which its replacement was made.
+/// True if the file still has the content that it had when the change was decided.
 using IsAsRead = std::function<bool(const File& old)>;
 
 /// Puts the finished file `fresh` in place of `name`, in the same folder. False if another program has written to
@@ -22,5 +22,12 @@ using IsAsRead = std::function<bool(const File& old)>;
 /// and the error says so. The caller syncs the folder. Errors: those of the disk.
 Result<bool> replace_as_read(Disk& disk, const Dir& folder, const std::string& fresh, const std::string& name,
                              const IsAsRead& is_as_read);
+
+/// Removes `name`. False if another program has written to it since it was read, or has it open for writing: it stays.
+/// The file gets the unused name `aside`, in the same folder, before it is examined as above, and its own name again if
+/// it stays. It keeps the name `aside` only if the disk fails, the process is killed, or its own name has been taken
+/// meanwhile; the error says so. The caller syncs the folder. Errors: those of the disk; already_exists.
+Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& name, const std::string& aside,
+                            const IsAsRead& is_as_read);
 
 }  // namespace arborfs

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <random>
 #include <string>
@@ -311,11 +312,22 @@ class MeddlingDisk final : public Disk {
   Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                       Existing existing) override {
     meddle_late(new_name);
+    meddle_with_moved(name);
     return Disk::rename(from, name, to, new_name, existing);
   }
+  Result<void> remove(const Dir& folder, const std::string& name) override {
+    meddle_with_moved(name);
+    return Disk::remove(folder, name);
+  }
   std::string late_file;
+  std::string moved_file;  // changes when it is renamed or removed
 
  private:
+  void meddle_with_moved(const std::string& name) {
+    if (moved_file.ends_with("/" + name)) {
+      testing::GoatStage::put(std::exchange(moved_file, ""), "changed by another program");
+    }
+  }
   void meddle_late(const std::string& name) {
     if (late_file.ends_with("/" + name)) {
       testing::GoatStage::put(std::exchange(late_file, ""), "changed by another program");
@@ -341,6 +353,30 @@ TEST_P(GoatRewindingBesideOthers, AFileThatChangesMeanwhileStays) {
   EXPECT_THAT(*done, HasSubstr("\"complete\":false"));
   EXPECT_THAT(*done, HasSubstr("another program changed it meanwhile"));
   EXPECT_EQ(testing::GoatStage::read(file), "changed by another program");
+  EXPECT_EQ(testing::GoatStage::names_in(stage.work()), (std::vector<std::string>{"f"}));
+}
+
+/// A file that a rewind removes may be written to until the end.
+TEST_P(GoatRewindingBesideOthers, AFileThatIsToBeRemovedStaysWhileAProgramWritesIt) {
+  MeddlingDisk disk;
+  testing::GoatStage stage(disk);
+  stage.add("s1", "");
+  stage.start();
+  const std::string file = stage.work() + "/f";
+  ASSERT_TRUE(stage.writer().checkpoint(stage.session(), {"before", {"f"}}));
+  testing::GoatStage::put(file, "new");
+  std::ofstream writer;
+  if (GetParam()) {
+    disk.moved_file = file;
+  } else {
+    writer.open(file, std::ios::app);
+  }
+  const auto done = stage.writer().rewind(stage.session(), "before", false);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(*done, HasSubstr("\"complete\":false"));
+  EXPECT_THAT(*done, HasSubstr("another program changed it meanwhile"));
+  writer << " and more" << std::flush;
+  EXPECT_EQ(testing::GoatStage::read(file), GetParam() ? "changed by another program" : "new and more");
   EXPECT_EQ(testing::GoatStage::names_in(stage.work()), (std::vector<std::string>{"f"}));
 }
 

@@ -1,5 +1,5 @@
-// A file that another program writes while arborfs replaces it keeps what that program wrote, at every point of the
-// replacement.
+// A file that another program writes while arborfs replaces or removes it keeps what that program wrote, at every
+// point.
 
 #include "core/os/replace_file.h"
 
@@ -25,7 +25,7 @@ constexpr const char* kRead = "as it was read";
 constexpr const char* kOurs = "ours";
 constexpr const char* kTheirs = "theirs, written";  // longer than kRead
 
-/// Another program acts before or after the n-th exchange.
+/// Another program acts before or after the n-th exchange or rename.
 class BusyDisk : public FaultyDisk {
  public:
   std::function<void()> before[2];
@@ -35,20 +35,27 @@ class BusyDisk : public FaultyDisk {
     if (cannot_exchange) {
       return Error{Errc::unsupported, "cannot exchange"};
     }
-    const int at = std::min(exchanges_++, 1);
-    act(before[at]);
-    auto done = FaultyDisk::exchange(folder, name, other);
-    act(after[at]);
-    return done;
+    return among_others([&] { return FaultyDisk::exchange(folder, name, other); });
+  }
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    return among_others([&] { return FaultyDisk::rename(from, name, to, new_name, existing); });
   }
 
  private:
+  Result<void> among_others(const std::function<Result<void>()>& what) {
+    const int at = std::min(calls_++, 1);
+    act(before[at]);
+    auto done = what();
+    act(after[at]);
+    return done;
+  }
   static void act(std::function<void()>& what) {
     if (const auto now = std::exchange(what, nullptr)) {
       now();
     }
   }
-  int exchanges_ = 0;
+  int calls_ = 0;
 };
 
 class ReplaceFile : public ::testing::Test {
@@ -66,10 +73,11 @@ class ReplaceFile : public ::testing::Test {
     put("fresh", kOurs);
     const auto folder = Dir::open_root(root_.string());
     EXPECT_TRUE(folder);
-    return replace_as_read(disk_, *folder, "fresh", "file", [](const File& old) {
-      const auto text = old.read(0, 100);
-      return text && *text == kRead;
-    });
+    return replace_as_read(disk_, *folder, "fresh", "file", is_as_read);
+  }
+  static bool is_as_read(const File& old) {
+    const auto text = old.read(0, 100);
+    return text && *text == kRead;
   }
   void expect_theirs(const Result<bool>& replaced) const {
     ASSERT_TRUE(replaced) << replaced.error().message;
@@ -172,6 +180,99 @@ TEST_F(ReplaceFile, AFailingDiskLosesNothing) {
           EXPECT_NE(replaced.error().message.find("rename it to file"), std::string::npos) << replaced.error().message;
         }
         fs::remove(root_ / "fresh");
+      }
+    }
+  }
+}
+
+class RemoveFile : public ReplaceFile {
+ protected:
+  Result<bool> remove() {
+    const auto folder = Dir::open_root(root_.string());
+    EXPECT_TRUE(folder);
+    return remove_as_read(disk_, *folder, "file", "aside", is_as_read);
+  }
+  [[nodiscard]] bool has(const std::string& name) const { return fs::exists(root_ / name); }
+  void expect_kept(const Result<bool>& removed, const std::string& wanted) const {
+    ASSERT_TRUE(removed) << removed.error().message;
+    EXPECT_FALSE(*removed);
+    EXPECT_EQ(text(), wanted);
+    EXPECT_FALSE(has("aside"));
+  }
+};
+
+TEST_F(RemoveFile, AnUnchangedFileIsRemoved) {
+  const auto removed = remove();
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  EXPECT_FALSE(has("file"));
+  EXPECT_FALSE(has("aside"));
+}
+
+TEST_F(RemoveFile, AChangedFileStays) {
+  put("file", kTheirs);
+  expect_kept(remove(), kTheirs);
+}
+
+TEST_F(RemoveFile, AChangeRightBeforeItStays) {
+  disk_.before[0] = [&] { put("file", kTheirs); };
+  expect_kept(remove(), kTheirs);
+}
+
+TEST_F(RemoveFile, ANewFileOfTheNameRightBeforeItStays) {
+  disk_.before[0] = [&] { put_anew(kTheirs); };
+  expect_kept(remove(), kTheirs);
+}
+
+TEST_F(RemoveFile, AFileThatIsOpenForWritingStays) {
+  std::ofstream writer(root_ / "file", std::ios::app);
+  expect_kept(remove(), kRead);
+  writer << " and more" << std::flush;
+  EXPECT_EQ(text(), std::string(kRead) + " and more");
+}
+
+TEST_F(RemoveFile, AFileThatIsCreatedMeanwhileReplacesTheRemovedOne) {
+  disk_.after[0] = [&] { put("file", kTheirs); };
+  const auto removed = remove();
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  EXPECT_EQ(text(), kTheirs);
+  EXPECT_FALSE(has("aside"));
+}
+
+TEST_F(RemoveFile, TwoNewFilesAreBothKept) {
+  std::ofstream writer(root_ / "file", std::ios::app);
+  disk_.after[0] = [&] { put("file", kTheirs); };
+  const auto removed = remove();
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Errc::already_exists);
+  EXPECT_NE(removed.error().message.find("is in the file aside"), std::string::npos) << removed.error().message;
+  EXPECT_EQ(text(), kTheirs);
+  EXPECT_EQ(bytes_of_file((root_ / "aside").string()), kRead);
+}
+
+TEST_F(RemoveFile, AFailingDiskLosesNothing) {
+  for (const bool is_changed : {false, true}) {
+    for (unsigned at = 1; at < 4; ++at) {
+      for (const unsigned count : {1U, FaultyDisk::kForGood}) {
+        put("file", kRead);
+        disk_ = BusyDisk();
+        disk_.before[0] = is_changed ? std::function<void()>([&] { put("file", kTheirs); }) : nullptr;
+        disk_.arm(Fault::io, at, count);
+        const auto removed = remove();
+        disk_.disarm();
+        const std::string wanted = is_changed ? kTheirs : kRead;
+        if (removed && *removed) {
+          EXPECT_FALSE(has("file") || has("aside") || is_changed) << at;
+        } else if (!has("file")) {
+          EXPECT_EQ(bytes_of_file((root_ / "aside").string()), wanted) << at;
+          ASSERT_FALSE(removed);
+          EXPECT_NE(removed.error().message.find("rename it to file"), std::string::npos) << removed.error().message;
+        } else {
+          EXPECT_EQ(text(), wanted) << at;
+          EXPECT_FALSE(has("aside")) << at;
+        }
+        fs::remove(root_ / "aside");
       }
     }
   }

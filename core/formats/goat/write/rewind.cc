@@ -16,6 +16,7 @@ namespace arborfs::goat {
 namespace {
 
 constexpr mode_t kPrivateMode = 0600;
+constexpr const char* kRemoved = ".arborfs-removed-";
 constexpr std::size_t kMostListed = 10'000;
 
 /// Copies a stored content. Errors: corrupt if it does not match the hash; those of the disk.
@@ -34,10 +35,7 @@ class Rewinding {
   /// `kept` is the file as the new checkpoint recorded it.
   Result<void> put_back(const PlannedFile& file, const KeptFile& kept) const {
     if (file.action == RewindAction::remove) {
-      ASSIGN_OR_RETURN(const auto folder, place_.work.folder_of(file.parts));
-      RETURN_IF_ERROR(check_unchanged(folder, kept));
-      RETURN_IF_ERROR(place_.disk.remove(folder, file.parts.back()));
-      return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
+      return remove(kept);
     }
     ASSIGN_OR_RETURN(const auto folder, make_folder_of(file.parts));
     ASSIGN_OR_RETURN(const auto unique, new_uuid());
@@ -59,7 +57,25 @@ class Rewinding {
     const bool is_same = kept.seen ? now && *now == *kept.seen : is_gone;
     return is_same ? Result<void>() : changed_meanwhile();
   }
+  static bool is_as_kept(const File& file, const KeptFile& kept) {
+    const auto now = file.stat();
+    return now && *now == *kept.seen;
+  }
   static Error changed_meanwhile() { return {Errc::stale, "another program changed it meanwhile"}; }
+
+  /// The name while it is examined is not that of a temporary file, which a later checkpoint would clean up: where the
+  /// file cannot get its own name back, it may have what another program wrote.
+  [[nodiscard]] Result<void> remove(const KeptFile& kept) const {
+    if (!kept.seen) {
+      return changed_meanwhile();
+    }
+    ASSIGN_OR_RETURN(const auto folder, place_.work.folder_of(kept.parts));
+    ASSIGN_OR_RETURN(const auto unique, new_uuid());
+    ASSIGN_OR_RETURN(const bool is_done, remove_as_read(place_.disk, folder, kept.parts.back(), kRemoved + unique,
+                                                        [&](const File& old) { return is_as_kept(old, kept); }));
+    RETURN_IF_ERROR(is_done ? Result<void>() : changed_meanwhile());
+    return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
+  }
 
   /// Opens the folder of a file and creates the missing part of its path.
   [[nodiscard]] Result<Dir> make_folder_of(const std::vector<std::string>& parts) const {
@@ -98,10 +114,8 @@ class Rewinding {
       }
       return done;
     }
-    ASSIGN_OR_RETURN(const bool is_done, replace_as_read(place_.disk, folder, name, target, [&](const File& old) {
-                       const auto now = old.stat();
-                       return now && *now == *kept.seen;
-                     }));
+    ASSIGN_OR_RETURN(const bool is_done, replace_as_read(place_.disk, folder, name, target,
+                                                         [&](const File& old) { return is_as_kept(old, kept); }));
     return is_done ? Result<void>() : changed_meanwhile();
   }
 
