@@ -586,17 +586,20 @@ TEST_F(GoatWriting, ManyWritersBesideGoatLoseAndTearNothing) {
   EXPECT_EQ(next.size(), static_cast<std::size_t>(kWriters));
 }
 
-TEST_F(GoatWriting, AChangeOfTheMetadataWhileItsNewFileGetsItsNameIsKept) {
-  class BusyDisk final : public Disk {
-   public:
-    std::function<void()> act;
-    Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
-      if (const auto now = std::exchange(act, nullptr)) {
-        now();
-      }
-      return Disk::exchange(folder, name, other);
+/// Another program acts when a new file of the metadata is about to get its name.
+class BusyDisk final : public Disk {
+ public:
+  std::function<void()> act;
+  Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other) override {
+    if (const auto now = std::exchange(act, nullptr)) {
+      now();
     }
-  } disk;
+    return Disk::exchange(folder, name, other);
+  }
+};
+
+TEST_F(GoatWriting, AChangeOfTheMetadataWhileItsNewFileGetsItsNameIsKept) {
+  BusyDisk disk;
   testing::GoatStage stage(disk);
   stage.add("s1", kMessages);
   stage.start();
@@ -611,6 +614,26 @@ TEST_F(GoatWriting, AChangeOfTheMetadataWhileItsNewFileGetsItsNameIsKept) {
   EXPECT_TRUE(has_changed);
   EXPECT_THAT(testing::GoatStage::read(path), HasSubstr("a title"));
   EXPECT_THAT(testing::GoatStage::read(path), HasSubstr("12.5"));
+}
+
+TEST_F(GoatWriting, AMessageOfAnotherProgramIsCountedInTheMetadata) {
+  BusyDisk disk;
+  testing::GoatStage stage(disk);
+  stage.add("s1", kMessages);
+  stage.start();
+  ASSERT_TRUE(stage.writer().append_text(stage.session(), {"three", false, ""}));
+  bool has_appended = false;
+  disk.act = [&] {
+    has_appended = true;
+    std::ofstream(stage.base() + "/s1/messages.jsonl", std::ios::app)
+        << testing::GoatStage::line("u4", "assistant", "four");
+    std::string metadata = stage.metadata("s1");
+    metadata.replace(metadata.find("\"message_count\": 2"), 18, "\"message_count\": 4");
+    std::ofstream(stage.base() + "/s1/metadata.json") << metadata;
+  };
+  stage.writer().settle();
+  EXPECT_TRUE(has_appended);
+  EXPECT_THAT(stage.file("metadata.json"), HasSubstr("\"message_count\": 4"));
 }
 
 TEST_F(GoatWriting, ABatchTakesOneWriteAndOneSync) {

@@ -75,6 +75,13 @@ Result<End> end_of(const Session& session) {
   return end;
 }
 
+/// The number of messages that the log has now.
+Result<std::string> count_messages(Session& session) {
+  RETURN_IF_ERROR(session.refresh(Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  return std::to_string(guard.index().size());
+}
+
 /// Fails unless `at` names the last message.
 Result<void> check_end(const Session& session, const std::string& at, const std::string& leaf) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
@@ -294,17 +301,13 @@ Result<AppendResult> GoatWriter::append_text(const SessionPtr& session, AppendTe
   return std::move(mine.result);
 }
 
-/// Adds no fields that the file does not have: the flat shape has neither.
+/// Adds no fields that the file does not have: the flat shape has neither. The messages are counted after the metadata
+/// is read: another program changes it after it has appended, so no count replaces one of more messages.
 void GoatWriter::update_metadata(const SessionPtr& session) {
   const auto update = [&]() -> Result<void> {
     ASSIGN_OR_RETURN(const auto folder, session->store().folder(session->place()));
-    RETURN_IF_ERROR(session->refresh(Depth::index));
-    std::string count;
-    {
-      ASSIGN_OR_RETURN(const auto guard, session->read_index());
-      count = std::to_string(guard.index().size());
-    }
     const auto change = [&](std::string text) -> Result<std::string> {
+      ASSIGN_OR_RETURN(const std::string count, count_messages(*session));
       for (const auto& [key, value] :
            {std::pair("updated_at", goat::go_literal(goat::timestamp_now())), std::pair("message_count", count)}) {
         text = goat::metadata_value(text, key).empty() ? text : goat::with_metadata(text, key, value);
