@@ -50,11 +50,8 @@ Result<void> copy_bytes(Disk& disk, const File& source, int fd) {
 Result<void> copy_file(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name) {
   ASSIGN_OR_RETURN(const auto source, File::open_in(from, name));
-  ASSIGN_OR_RETURN(const auto st, source.stat());
   ASSIGN_OR_RETURN(const auto fd, disk.create(to, new_name, kPrivateCopy));
-  RETURN_IF_ERROR(copy_bytes(disk, source, fd.get()));
-  RETURN_IF_ERROR(copy_attributes(disk, st, fd.get()));
-  return disk.sync(fd.get());
+  return copy_to_file(disk, source, fd.get());
 }
 
 Result<void> copy_link(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
@@ -146,11 +143,8 @@ bool is_part(const Dir& one, const std::string& name, const Dir& other, const st
 
 /// Writes a file again whose name was removed while a program still wrote to it.
 Result<bool> write_again(Disk& disk, const File& file, const Dir& folder, const std::string& name) {
-  ASSIGN_OR_RETURN(const auto st, file.stat());
   ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, kPrivateCopy));
-  RETURN_IF_ERROR(copy_bytes(disk, file, fd.get()));
-  RETURN_IF_ERROR(copy_attributes(disk, st, fd.get()));
-  RETURN_IF_ERROR(disk.sync(fd.get()));
+  RETURN_IF_ERROR(copy_to_file(disk, file, fd.get()));
   return false;
 }
 
@@ -212,6 +206,13 @@ bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const
 Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
                            const std::string& copy_name) {
   return remove_copied_any(disk, folder, name, copy, copy_name, 0);
+}
+
+Result<void> copy_to_file(Disk& disk, const File& source, int fd) {
+  ASSIGN_OR_RETURN(const auto st, source.stat());
+  RETURN_IF_ERROR(copy_bytes(disk, source, fd));
+  RETURN_IF_ERROR(copy_attributes(disk, st, fd));
+  return disk.sync(fd);
 }
 
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,

@@ -14,6 +14,9 @@ namespace arborfs {
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name);
 
+/// Copies one file, with permissions and times, to a file that is open and empty, and syncs that.
+Result<void> copy_to_file(Disk& disk, const File& source, int fd);
+
 /// Not an error if `name` does not exist.
 Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name);
 

@@ -199,6 +199,30 @@ TEST(OpalRestore, KeepsAFileThatIsWrittenWhileItMerges) {
   EXPECT_TRUE(fs::exists(removal.stage().log()));
 }
 
+/// Another arborfs starts, and clears away what killed ones left, just before a copy gets its name.
+TEST(OpalRestore, SucceedsWhileAnotherProcessStarts) {
+  for (const char* const name : {"feed", "plan.md", "feed.jsonl"}) {
+    BusyDisk disk;
+    Removal removal(disk, true);
+    ASSERT_TRUE(removal.remove());
+    if (std::string(name) == "plan.md") {
+      fs::create_directories(removal.stage().folder() + "/feed/notes");
+    }
+    int starts = 0;
+    disk.before_naming = [&](const std::string& named) {
+      if (named == name) {
+        ++starts;
+        removal.stage().writer().take_back_parts();
+      }
+    };
+    const auto done = removal.restore();
+    EXPECT_TRUE(done) << name << ": " << done.error().message;
+    EXPECT_GT(starts, 0) << name;
+    EXPECT_TRUE(removal.is_whole()) << name;
+    EXPECT_TRUE(removal.stage().hidden().empty()) << name;
+  }
+}
+
 TEST(OpalRemoval, KeepsWhatIsWrittenToTheFolderWhileItIsCopied) {
   for (const bool is_late : {false, true}) {
     BusyDisk disk;

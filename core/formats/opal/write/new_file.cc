@@ -79,8 +79,8 @@ Result<void> NewFile::finish(bool sync) {
   return sync ? disk_.sync(fd_.get()) : Result<void>();
 }
 
-Result<void> NewFile::publish(const std::string& name) {
-  RETURN_IF_ERROR(disk_.rename(folder_, name_, folder_, name, Disk::Existing::keep));
+Result<void> NewFile::publish(const Dir& to, const std::string& name) {
+  RETURN_IF_ERROR(disk_.rename(folder_, name_, to, name, Disk::Existing::keep));
   is_published_ = true;
   ::flock(fd_.get(), LOCK_UN);  // writers of the log lock the log itself
   return {};

@@ -11,6 +11,7 @@
 
 #include "core/log/log_source.h"
 #include "core/os/disk.h"
+#include "core/os/file_tree.h"
 
 namespace arborfs::opal {
 
@@ -27,14 +28,16 @@ class NewFile {
   Result<void> write(std::string_view bytes);
   /// Writes the bytes of a log from `begin` to `end`.
   Result<void> copy(const LogSource& log, std::uint64_t begin, std::uint64_t end);
+  /// Makes the empty file a finished copy of another one, with its permissions and times.
+  Result<void> copy(const File& file) { return copy_to_file(disk_, file, fd_.get()); }
   /// Writes a line feed unless the last byte is one.
   Result<void> end_line() { return last_ == '\n' ? Result<void>() : write("\n"); }
   /// Finishes the file; no write may follow.
   Result<void> finish(bool sync);
   /// The file with all that is written to it.
   [[nodiscard]] Result<FileStat> stat() const { return folder_.stat(name_); }
-  /// Gives the finished file its name. The caller syncs the folder.
-  Result<void> publish(const std::string& name);
+  /// Gives the finished file its name, in a folder of the same file system. The caller syncs that folder.
+  Result<void> publish(const Dir& to, const std::string& name);
   /// The same for a name that a log has, if the log is still as it was read (core/os/replace_file.h). The file is used
   /// up. Errors also: stale if it is not.
   Result<void> replace(const std::string& name, const FileStat& as_read);

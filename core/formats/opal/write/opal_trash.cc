@@ -4,19 +4,21 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/opal/temporary_files.h"
+#include "core/formats/opal/write/new_file.h"
 #include "core/os/file_tree.h"
 
 namespace arborfs {
 namespace {
 
 constexpr mode_t kFolderMode = 0777;
+constexpr mode_t kPrivateFile = 0600;
 constexpr std::size_t kLongestPart = 200;
 
 std::string folder_of(const LogPlace& place) {
   return std::string(place.stem());
 }
 
-/// The name of a copy until it is complete.
+/// The name of a copied folder until it is complete.
 std::string draft_of(const std::string& name) {
   return opal::temporary_name("moved-" + name.substr(0, kLongestPart));
 }
@@ -32,8 +34,15 @@ Error name_is_taken(const Trashed& trashed, const std::string& name) {
 
 }  // namespace
 
-/// The copy gets its name when it is complete. `drafts` is a folder on the same file system.
+/// The copy gets its name when it is complete. `drafts` is a folder on the same file system. Until then a file is
+/// locked, because writers that start remove files that are not; they leave folders alone.
 Result<void> OpalTrash::copy_in(const Dir& from, const std::string& name, const Dir& to, const Dir& drafts) {
+  if (const auto file = File::open_in(from, name)) {
+    ASSIGN_OR_RETURN(const auto draft, opal::NewFile::create(disk(), drafts, kPrivateFile));
+    RETURN_IF_ERROR(draft->copy(*file));
+    RETURN_IF_ERROR(draft->publish(to, name));
+    return disk().sync_folder(to);
+  }
   const std::string draft = draft_of(name);
   RETURN_IF_ERROR(remove_tree(disk(), drafts, draft));
   auto done = copy_tree(disk(), from, name, drafts, draft);

@@ -137,7 +137,7 @@ Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::str
   RETURN_IF_ERROR(mode ? file->set_mode(*mode) : Result<void>());
   RETURN_IF_ERROR(fill(*file));
   RETURN_IF_ERROR(file->finish(is_synced));
-  RETURN_IF_ERROR(file->publish(place.file));
+  RETURN_IF_ERROR(file->publish(folder, place.file));
   const auto synced = is_synced ? store.disk().sync_folder(folder) : Result<void>();
   auto made = show_made(place);
   return synced ? made : made_but_not_synced(synced.error(), id);
