@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <ctime>
-#include <map>
-#include <set>
-#include <string_view>
 #include <utility>
 
 #include "core/model/tree.h"
+#include "core/writer/children.h"
 
 namespace arborfs {
 
@@ -16,51 +14,6 @@ namespace {
 constexpr std::int64_t kMsPerSecond = 1000;
 constexpr std::int64_t kNanosPerMs = 1'000'000;
 constexpr unsigned kMostDays = 20'000;  // longer than any session can be old
-
-/// The sessions of a catalog that others started, for the formats that remove them together.
-class Children {
- public:
-  explicit Children(const Catalog& catalog) : view_(catalog.view()) {
-    for (const auto& [name, session] : view_->by_id) {
-      if (session->format().removes_children) {
-        const Header& header = session->head().header;
-        if (!header.started_by.empty()) {
-          by_parent_[{session->store_number(), header.started_by}].push_back(session);
-        }
-      }
-    }
-  }
-  /// Even if that session is gone.
-  static bool is_one(const SessionPtr& session) {
-    return session->format().removes_children && !session->head().header.started_by.empty();
-  }
-  [[nodiscard]] std::vector<SessionPtr> of(const SessionPtr& session) const {
-    std::vector<SessionPtr> found;
-    std::set<std::string> known{session->head().header.id};
-    add(session, known, found);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const SessionPtr child = found[i];
-      add(child, known, found);
-    }
-    return found;
-  }
-
- private:
-  using Id = std::pair<std::uint8_t, std::string>;
-  void add(const SessionPtr& parent, std::set<std::string>& known, std::vector<SessionPtr>& found) const {
-    const auto children = by_parent_.find({parent->store_number(), parent->head().header.id});
-    if (!parent->format().removes_children || children == by_parent_.end()) {
-      return;
-    }
-    for (const SessionPtr& child : children->second) {
-      if (known.insert(child->head().header.id).second) {
-        found.push_back(child);
-      }
-    }
-  }
-  const CatalogViewPtr view_;
-  std::map<Id, std::vector<SessionPtr>> by_parent_;
-};
 
 /// Fate::removed if none of them has a label.
 Fate fate_by_labels(const SessionPtr& session, std::string& why) {

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "tests/support/child.h"
+#include "tests/support/paths.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs::cli {
@@ -270,6 +271,68 @@ TEST_F(CommandTrashTest, RmAsksAtATerminal) {
   EXPECT_EQ(run({"restore", "latest"}), kDone);
   EXPECT_EQ(run({"rm", "--force", kId}), kDone) << err();
   EXPECT_THAT(err(), IsEmpty());
+}
+
+/// A session of OpenCode, and one that it started, in a copy of a store.
+struct Family {
+  const char* store;
+  const char* starter;
+  const char* child;
+};
+
+class CommandTrashOfFamilies : public ::testing::TestWithParam<Family> {
+ protected:
+  CommandTrashOfFamilies() {
+    fs::copy(std::string(::arborfs::tests::kTestData) + "/opencode/" + GetParam().store, folder_,
+             fs::copy_options::recursive);
+  }
+  int run(std::vector<std::string> words) {
+    words.push_back("--store=opencode=" + folder_);
+    return terminal_.run(words);
+  }
+  std::string listed() {
+    EXPECT_EQ(run({"ls", "-c", "-q"}), kDone) << terminal_.err.str();
+    return terminal_.out.str();
+  }
+  std::string restored() {
+    EXPECT_EQ(terminal_.run({"restore", "latest"}), kDone) << terminal_.err.str();
+    return listed();
+  }
+  const std::string starter_ = GetParam().starter;
+  const std::string child_ = GetParam().child;
+
+  TempStore scratch_;
+  const std::string folder_ = scratch_.root() + "/opencode";
+  Variable state_{"XDG_STATE_HOME", scratch_.root() + "/state"};
+  Variable data_{"XDG_DATA_HOME", scratch_.root() + "/data"};
+  ::arborfs::testing::FakeTerminal terminal_;
+};
+INSTANTIATE_TEST_SUITE_P(
+    Stores, CommandTrashOfFamilies,
+    ::testing::Values(Family{"files", "ses_e002f8777ffeMErkYNoHmp2idw", "ses_e002f859fffeh80XqA3TcrIfhH"},
+                      Family{"fresh-1.18.33", "ses_e002da378ffexH615MJVRRN5p7", "ses_e002da05effe4Op4OEWOaPWXDA"}));
+
+TEST_P(CommandTrashOfFamilies, RmTakesASessionAndOneThatItStarted) {
+  const std::string before = listed();
+  EXPECT_EQ(run({"rm", "--json", starter_, child_}), kDone) << terminal_.err.str();
+  json::Document removed;
+  ASSERT_TRUE(json::parse(terminal_.out.str(), removed)) << terminal_.out.str();
+  ASSERT_EQ(removed.Size(), 2U);
+  EXPECT_EQ(json::string_member(removed[0], "session"), starter_);
+  EXPECT_EQ(json::string_member(removed[1], "session"), child_);
+  EXPECT_EQ(json::string_member(removed[0], "trashed"), json::string_member(removed[1], "trashed"));
+  EXPECT_EQ(restored(), before) << "one restore brings both back";
+  EXPECT_EQ(run({"rm", starter_, child_}), kDone) << terminal_.err.str();
+  EXPECT_THAT(terminal_.out.str(), AllOf(StartsWith("removed; to bring it back: arborfs restore "),
+                                         EndsWith("\n" + child_ + " was removed with " + starter_ + "\n")));
+  EXPECT_EQ(restored(), before);
+}
+
+TEST_P(CommandTrashOfFamilies, RmTakesThemInTheOtherOrder) {
+  const std::string before = listed();
+  EXPECT_EQ(run({"rm", child_, starter_}), kDone) << terminal_.err.str();
+  EXPECT_NE(restored(), before) << "they are in the trash one by one";
+  EXPECT_EQ(restored(), before);
 }
 
 }  // namespace

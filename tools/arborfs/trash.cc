@@ -3,6 +3,7 @@
 #include "core/writer/trash.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/clock.h"
 #include "core/base/number_format.h"
@@ -12,6 +13,7 @@
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/session/erased_entries.h"
+#include "core/writer/children.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/removal.h"
 #include "tools/arborfs/run.h"
@@ -96,6 +98,39 @@ Result<std::string> remove(const Listed& of, Catalog& catalog, const CommandLine
   return name_in_trash(Trash(""), of.session->store().paths().sessions, place);
 }
 
+/// A session that was removed.
+struct Removed {
+  std::string trashed;  // its name in the trash, or that of `with`
+  std::string with;     // the session that started it, if that was removed first and took it along; "" otherwise
+};
+
+/// Removes sessions one after another.
+class Removals {
+ public:
+  Removals(Catalog& catalog, const CommandLine& line, Terminal& io)
+      : catalog_(catalog), line_(line), io_(io), children_(catalog) {}
+
+  Result<Removed> remove(const Listed& of) {
+    const auto name = cli::remove(of, catalog_, line_, io_);
+    if (!name) {
+      const auto with = taken_along_.find(of.session);
+      const bool is_gone = with != taken_along_.end() && name.error().code == Errc::not_found;
+      return is_gone ? with->second : Result<Removed>(name.error());
+    }
+    for (const SessionPtr& child : children_.of(of.session)) {
+      taken_along_[child] = {*name, of.id};
+    }
+    return Removed{*name, ""};
+  }
+
+ private:
+  Catalog& catalog_;
+  const CommandLine& line_;
+  Terminal& io_;
+  const Children children_;
+  std::map<SessionPtr, Removed> taken_along_;
+};
+
 /// Restores a session, and protects again the entries that arborfs protected before the removal.
 Result<void> restore(const Trash& trash, const Trashed& trashed, Terminal& io) {
   const Progress progress(io, "restoring");
@@ -105,6 +140,12 @@ Result<void> restore(const Trash& trash, const Trashed& trashed, Terminal& io) {
     ErasedEntries(state_path(""), trashed.sessions, Disk::real()).acknowledge(trashed.place.file, written);
   }
   return restored;
+}
+
+std::string removal_words(const Listed& of, const Removed& removed) {
+  return removed.with.empty()
+             ? "removed; to bring it back: arborfs restore " + visible_line(removed.trashed, kShown) + "\n"
+             : visible_line(of.id, kShown) + " was removed with " + visible_line(removed.with, kShown) + "\n";
 }
 
 /// The sessions that the command line names, each once. Reports each name that fits none, and sets `status` then.
@@ -192,16 +233,17 @@ int run_rm(const CommandLine& line, Terminal& io) {
   const bool is_one = line.sessions.size() == 1;
   auto rows = JsonText::lines();
   std::string row;
+  Removals removals(**catalog, line, io);
   for (const auto& of : sessions) {
-    const auto name = remove(of, **catalog, line, io);
-    if (!name) {
-      status =
-          fail(io, {name.error().code, is_one ? name.error().message : described(of) + ": " + name.error().message});
+    const auto done = removals.remove(of);
+    if (!done) {
+      const Error& error = done.error();
+      status = fail(io, {error.code, is_one ? error.message : described(of) + ": " + error.message});
       continue;
     }
-    row = JsonText::object().add("session", of.id).add("trashed", *name).str();
+    row = JsonText::object().add("session", of.id).add("trashed", done->trashed).str();
     rows.item_json(row);
-    io.out << (line.json ? "" : "removed; to bring it back: arborfs restore " + visible_line(*name, kShown) + "\n");
+    io.out << (line.json ? "" : removal_words(of, *done));
   }
   if (line.json && (!is_one || status == kDone)) {
     io.out << terminal_safe_json(is_one ? row : rows.str()) << "\n";
