@@ -1,4 +1,4 @@
-// The conversation of a session, read for a session of another agent (CONTRACT.md 4.8). Any thread.
+// The conversation of a session, read for a session of another agent (CONTRACT.md 4.9). Any thread.
 #pragma once
 
 #include <cstdint>
