@@ -181,7 +181,7 @@ Result<void> WriteOps::rename(RequestContext& call, const NameIn& from, const Na
   if (mode == RenameMode::exchange) {
     return {Errc::invalid_argument, "a mount of sessions cannot exchange two names"};
   }
-  return is_label ? rename_label(call, from, to, mode) : move_session(from, to, mode);
+  return is_label ? rename_label(call, from, to, mode) : move_session(from, to);
 }
 
 Result<void> WriteOps::rename_label(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode) {
@@ -214,7 +214,7 @@ Result<void> WriteOps::rename_label(RequestContext& call, const NameIn& from, co
   return {};
 }
 
-Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to, RenameMode mode) {
+Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to) {
   const auto view = vfs_.state().catalog.view();
   const auto source = view->project(from.folder.item());
   const auto target = view->project(to.folder.item());
@@ -232,7 +232,7 @@ Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to, Rename
   if (target == source) {
     return {};
   }
-  if (target->find(to.name) && mode != RenameMode::exchange) {
+  if (target->find(to.name)) {
     return refuse({Errc::already_exists, "the project already has a session of this name"});
   }
   if (target->cwd.empty()) {

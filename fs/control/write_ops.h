@@ -68,7 +68,7 @@ class WriteOps {
   static Result<LabelChange> label_wanted(const LabelAt& here, const std::string& name, std::string_view target);
   Result<void> rename_label(RequestContext& call, const NameIn& from, const NameIn& to, RenameMode mode);
   Result<void> remove_inside(NodeId folder, pid_t client);
-  Result<void> move_session(const NameIn& from, const NameIn& to, RenameMode mode);
+  Result<void> move_session(const NameIn& from, const NameIn& to);
   [[nodiscard]] bool allows_delete() const { return writes_.writer().settings().allow_delete; }
   [[nodiscard]] bool is_inside_session(NodeId folder) const;
   [[nodiscard]] SessionPtr session_at(const NameIn& at) const;
