@@ -22,7 +22,7 @@ class GoatWriter final : public Writer {
   /// `catalog` must outlive this object. The metadata is updated when no append has followed for `quiet`.
   GoatWriter(Catalog& catalog, WriteSettings settings, std::chrono::milliseconds quiet = kQuiet);
 
-  /// Updates the metadata of the sessions that were appended to.
+  /// Updates the metadata of the sessions that were appended to, without waiting; for tests.
   void settle() { updates_.settle(); }
 
   void take_back_parts() override;
