@@ -23,11 +23,6 @@ SessionName session_of(const Trashed& trashed) {
   return {trashed.place.folder, std::string(trashed.place.stem())};
 }
 
-/// The path of the folder `storage` with this folder of sessions.
-std::string storage_of(const std::string& sessions) {
-  return sessions.substr(0, sessions.find_last_of('/'));
-}
-
 /// The session's files in the trash.
 Result<StorageFolder> files_in(const TrashFolder& folder) {
   ASSIGN_OR_RETURN(auto files, folder.folder.open_in(std::string(Trash::kFiles)));
@@ -113,7 +108,7 @@ Result<void> OpenCodeFileTrash::take(const SessionStore& store, const LogPlace& 
 Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
   ASSIGN_OR_RETURN(const auto there, open(trashed));
   RETURN_IF_ERROR(lock_for_restore(there));
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(trashed.sessions)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(opencode::storage_of(trashed.sessions)));
   if (CopiedFiles::is_in(there.files)) {
     RETURN_IF_ERROR(CopiedFiles(disk(), storage, there.files).restore());
     drop(there);
@@ -152,7 +147,7 @@ void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& 
 }
 
 void OpenCodeFileTrash::finish(const Trashed& trashed) {
-  if (const auto storage = StorageFolder::lock(storage_of(trashed.sessions))) {
+  if (const auto storage = StorageFolder::lock(opencode::storage_of(trashed.sessions))) {
     finish_one(trashed, *storage);
   }
 }

@@ -27,11 +27,6 @@ SessionName session_at(const LogPlace& place) {
   return {place.folder, std::string(place.stem())};
 }
 
-std::string storage_of(const SessionStore& store) {
-  const std::string& sessions = store.paths().sessions;
-  return sessions.substr(0, sessions.find_last_of('/'));
-}
-
 /// The file of a session as it was read.
 class SessionFile {
  public:
@@ -201,7 +196,7 @@ class MessageOnItsWay {
 Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
   Disk& disk = store.disk();
   const SessionName session = session_at(place);
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
   ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
   ASSIGN_OR_RETURN(const MessagesSeen seen, messages_before(storage, file, session, wanted));
   const std::int64_t created_ms = time_behind(seen.last);
@@ -226,7 +221,7 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
 
 Result<void> FileWrites::check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
   const SessionName session = session_at(place);
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
   ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
   ASSIGN_OR_RETURN(const MessagesSeen seen, messages_before(storage, file, session, wanted));
   RETURN_IF_ERROR(message_text(wanted, time_behind(seen.last), seen.with_model));
@@ -236,7 +231,7 @@ Result<void> FileWrites::check_add(const SessionStore& store, const LogPlace& pl
 Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                           bool is_automatic) {
   Disk& disk = store.disk();
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
   for (int reads = 0; reads < kMostReads; ++reads) {
     ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session_at(place)));
     std::string present = skim::string_value(skim::member(file.text(), "title")).value_or("");
@@ -255,20 +250,20 @@ Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPl
 
 Result<void> FileWrites::remove(const SessionStore& store, const LogPlace& place, const std::string& title,
                                 bool force) {
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
   clear_killed_forks(store.disk(), storage);  // the note of a complete one would have its messages removed
   OpenCodeFileTrash trash(settings_.trash, store.disk());
   return trash.take(store, place, title, storage, {syncs(), force});
 }
 
 Result<void> FileWrites::check_quiet(const SessionStore& store, const LogPlace& place) {
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
   ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
   return storage.check_quiet(sessions);
 }
 
 Result<void> FileWrites::each_message(const SessionStore& store, const LogPlace& place, const Take& take) {
-  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store)));
+  ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
   ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
   for (const SessionName& session : sessions) {
     const auto folder = storage.folder("message", session.id);

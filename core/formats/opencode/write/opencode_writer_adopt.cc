@@ -38,8 +38,7 @@ void clear(Disk& disk, const Result<Dir>& folder) {
 void OpenCodeWriter::take_back_parts() {
   for (const auto& store : catalog().stores()) {
     if (&store->format() == &opencode_files_format()) {
-      const std::string storage = store->paths().sessions.substr(0, store->paths().sessions.rfind('/'));
-      const auto lock = opencode::StorageFolder::lock(storage);
+      const auto lock = opencode::StorageFolder::lock(opencode::storage_of(store->paths().sessions));
       for (const char* kind : {"project", "session"}) {
         clear(store->disk(), lock ? lock->folder(kind) : Result<Dir>(lock.error()));
       }
@@ -65,7 +64,7 @@ Result<AdoptResult> OpenCodeWriter::adopt(const Conversation& conversation, cons
                          conversation, adopted.as_text));
     place.folder = database.substr(database.rfind('/') + 1);
   } else {
-    const std::string storage = store.paths().sessions.substr(0, store.paths().sessions.rfind('/'));
+    const std::string storage = opencode::storage_of(store.paths().sessions);
     ASSIGN_OR_RETURN(auto made, opencode::adopt_in_files(store.disk(), storage, conversation, sync, adopted.as_text));
     place.folder = std::move(made.project);
     place.file = std::move(made.session);

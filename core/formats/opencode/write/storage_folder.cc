@@ -148,6 +148,10 @@ Result<void> StorageFolder::check_quiet(const std::vector<SessionName>& sessions
   return {};
 }
 
+std::string storage_of(const std::string& sessions) {
+  return sessions.substr(0, sessions.rfind('/'));
+}
+
 void clear_drafts(Disk& disk, const Dir& folder) {
   remove_leftovers(disk, folder,
                    [](std::string_view name) { return name.starts_with('.') && name.ends_with(".json.tmp"); });

@@ -50,6 +50,9 @@ class StorageFolder {
   Dir root_;
 };
 
+/// The path of the folder `storage` with this folder of sessions.
+std::string storage_of(const std::string& sessions);
+
 /// Removes the unfinished files that killed processes left in a folder (core/writer/new_file.h).
 void clear_drafts(Disk& disk, const Dir& folder);
 
