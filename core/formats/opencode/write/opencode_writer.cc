@@ -23,20 +23,6 @@ Result<void> check_message(std::string_view text) {
   return text.empty() ? Result<void>(Errc::invalid_argument, "the message is empty") : Result<void>();
 }
 
-Result<std::string> clean_title(std::string_view title) {
-  if (!json::is_valid_utf8(title)) {
-    return Error{Errc::not_utf8, "a title must be UTF-8"};
-  }
-  if (title.size() > kLongestTitle) {
-    return Error{Errc::too_large, "a title may have at most 64 KiB"};
-  }
-  std::string clean = one_line_title(title);
-  if (clean.empty()) {
-    return Error{Errc::invalid_argument, "a title cannot be empty"};
-  }
-  return clean;
-}
-
 /// Makes a change that has just been written visible. It never returns an error that would make the caller write again.
 Result<void> show(Session& session, Depth depth) {
   session.forget_look();
@@ -101,7 +87,7 @@ Result<AppendResult> OpenCodeWriter::summarize(const SessionPtr& session, const 
 Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,
                                               std::string_view source) {
   RETURN_IF_ERROR(check(session));
-  ASSIGN_OR_RETURN(const auto wanted, clean_title(title));
+  ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   ASSIGN_OR_RETURN(auto in_force,
                    writes_of(session).set_title(session->store(), session->place(), wanted, source == "auto"));
   RETURN_IF_ERROR(show(*session, Depth::head));
