@@ -13,8 +13,7 @@
 namespace arborfs::goat {
 namespace {
 
-constexpr std::size_t kLongestMessage = std::size_t{10} << 20U;  // goat/FORMAT.md C5
-constexpr std::size_t kLongestImage = kLongestMessage / 2;
+constexpr std::size_t kLongestImage = kLongestLine / 2;
 
 std::string as_json(std::string_view text) {
   return json::stringify_string(text);
@@ -114,7 +113,7 @@ class MessageWriter {
   Result<void> add_line(const std::string& message, std::int64_t time_ms) {
     ASSIGN_OR_RETURN(auto id, new_uuid());
     const std::string line = message_line(Shape::nested, {std::move(id), go_text(message)}, json::iso_time(time_ms));
-    if (line.size() > kLongestMessage) {
+    if (line.size() > kLongestLine) {
       return Error{Errc::too_large, "a message of more than 10 MiB would stop goat from reading the session"};
     }
     made_.lines += line;

@@ -18,8 +18,6 @@
 namespace arborfs {
 namespace {
 
-constexpr std::size_t kLongestRecord = std::size_t{10} << 20U;  // goat cannot load a longer line
-
 Result<void> check_log(const Session::Guard& guard) {
   RETURN_IF_ERROR(check_writable(guard.format()));
   if (!guard.index().header().valid) {
@@ -47,7 +45,7 @@ Result<std::string> lead_for(const LogSource& log, std::uint64_t size) {
 
 /// The shape of the first message; nested if there is none.
 Result<goat::Shape> shape_of(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
-  if (length == 0 || length > kLongestRecord) {
+  if (length == 0 || length > goat::kLongestLine) {
     return goat::Shape::nested;
   }
   ASSIGN_OR_RETURN(const auto line, log.read(offset, length));

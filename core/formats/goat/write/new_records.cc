@@ -14,8 +14,7 @@ namespace arborfs::goat {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRoles = {"system", "user", "assistant", "tool"};
-constexpr std::size_t kLongestLine = std::size_t{10} << 20U;  // goat/FORMAT.md C5
-constexpr std::size_t kLongestFrame = 256;                    // what message_line() adds
+constexpr std::size_t kLongestFrame = 256;  // what message_line() adds
 
 /// True for a part of a content: a text or an image (goat/FORMAT.md C2).
 bool is_part(const json::Value& part) {

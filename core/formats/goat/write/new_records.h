@@ -2,6 +2,7 @@
 // (goat/FORMAT.md B1, C1, C2). Pure but for new ids and the time; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "core/writer/writer.h"
 
 namespace arborfs::goat {
+
+/// goat cannot load a longer line (goat/FORMAT.md C5).
+inline constexpr std::size_t kLongestLine = std::size_t{10} << 20U;
 
 /// The records of an append.
 struct NewRecords {
