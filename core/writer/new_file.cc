@@ -7,13 +7,12 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/os/processes.h"
+#include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs {
 namespace {
 
-constexpr std::string_view kBefore = ".arborfs-";
-constexpr std::string_view kAfter = ".tmp";
 constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
 
 }  // namespace
@@ -38,7 +37,7 @@ Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<
 
 Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, std::string_view bytes, bool sync) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
-  const std::string name = std::string(kBefore) + unique + std::string(kAfter);
+  const std::string name = temporary_name(unique);
   ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, file.mode));
   const auto fill = [&]() -> Result<void> {
     RETURN_IF_ERROR(write_all(disk, fd.get(), bytes));
@@ -55,8 +54,7 @@ Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, 
 void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours) {
   const auto entries = folder.list();
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
-    const bool has_our_name = entry.name.starts_with(kBefore) && entry.name.ends_with(kAfter);
-    if (entry.type != DT_REG || !(has_our_name || (is_ours && is_ours(entry.name)))) {
+    if (entry.type != DT_REG || !(is_temporary_name(entry.name) || (is_ours && is_ours(entry.name)))) {
       continue;
     }
     FileStat seen;

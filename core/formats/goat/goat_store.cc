@@ -17,6 +17,7 @@
 #include "core/log/log_file.h"
 #include "core/os/held_locks.h"
 #include "core/os/processes.h"
+#include "core/os/temporary_name.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::goat {
@@ -246,7 +247,7 @@ std::vector<Finding> Store::faults_of(const LogPlace& place) const {
     found.push_back({"leftover_temporary", name + " is what an unfinished checkpoint by arborfs left"});
   }
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
-    if (is_temporary(entry.name)) {
+    if (is_temporary_name(entry.name)) {
       continue;
     }
     const auto checkpoint = read_checkpoint(*dir, entry.name);

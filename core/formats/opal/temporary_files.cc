@@ -2,21 +2,9 @@
 
 #include <sys/file.h>
 
+#include "core/os/temporary_name.h"
+
 namespace arborfs::opal {
-namespace {
-
-constexpr std::string_view kBegin = ".arborfs-";
-constexpr std::string_view kEnd = ".tmp";
-
-bool is_temporary_name(std::string_view name) {
-  return name.size() > kBegin.size() + kEnd.size() && name.starts_with(kBegin) && name.ends_with(kEnd);
-}
-
-}  // namespace
-
-std::string temporary_name(std::string_view unique) {
-  return std::string(kBegin) + std::string(unique) + std::string(kEnd);
-}
 
 void each_leftover(const Dir& folder, const std::function<void(const std::string& name)>& found) {
   const auto entries = folder.list();

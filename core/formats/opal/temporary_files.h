@@ -4,14 +4,10 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "core/os/file.h"
 
 namespace arborfs::opal {
-
-/// `unique` distinguishes the files of a folder.
-std::string temporary_name(std::string_view unique);
 
 /// Calls `found` with the name of each file that was left in the folder, and holds its lock meanwhile. None if the
 /// folder cannot be listed, or its file system has no locks.

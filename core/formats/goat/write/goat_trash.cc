@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/formats/goat/leftovers.h"
 #include "core/os/file_tree.h"
+#include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs {
@@ -15,7 +15,7 @@ namespace {
 /// Copies the folder under a temporary name, and then renames it. Errors: already_exists; those of copy_tree.
 Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
-  const std::string draft = goat::temporary_name(unique);
+  const std::string draft = temporary_name(unique);
   auto done = copy_tree(disk, from, name, to, draft);
   done = done ? disk.rename(to, draft, to, name, Disk::Existing::keep) : done;
   if (!done) {
@@ -42,7 +42,7 @@ Result<void> remove_locks(Disk& disk, const Dir& folder, const std::string& name
 /// during the removal, that file stays in the folder.
 Result<void> remove_original(Disk& disk, const Dir& folder, const std::string& name, const Dir& to) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
-  const std::string hidden = goat::temporary_name(unique);
+  const std::string hidden = temporary_name(unique);
   RETURN_IF_ERROR(disk.rename(folder, name, folder, hidden, Disk::Existing::keep));
   RETURN_IF_ERROR(disk.sync_folder(folder));
   if (!is_part_of(folder, hidden, to, name)) {

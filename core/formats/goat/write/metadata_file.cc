@@ -5,13 +5,13 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/goat/go_json.h"
-#include "core/formats/goat/leftovers.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/os/replace_file.h"
+#include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/goat/leftovers.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/os/file_tree.h"
+#include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {

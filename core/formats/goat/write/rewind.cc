@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/goat/leftovers.h"
 #include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/os/replace_file.h"
+#include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {

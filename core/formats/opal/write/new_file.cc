@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/opal/temporary_files.h"
 #include "core/formats/opal/write/new_lines.h"
 #include "core/os/replace_file.h"
+#include "core/os/temporary_name.h"
 
 namespace arborfs::opal {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/base/result_macros.h"
-#include "core/formats/opal/temporary_files.h"
 #include "core/formats/opal/write/new_file.h"
 #include "core/os/file_tree.h"
+#include "core/os/temporary_name.h"
 
 namespace arborfs {
 namespace {
@@ -20,7 +20,7 @@ std::string folder_of(const LogPlace& place) {
 
 /// The name of a copied folder until it is complete.
 std::string draft_of(const std::string& name) {
-  return opal::temporary_name("moved-" + name.substr(0, kLongestPart));
+  return temporary_name("moved-" + name.substr(0, kLongestPart));
 }
 
 bool is_in(const Dir& folder, const std::string& name) {

@@ -1,0 +1,14 @@
+// The names of files and folders that arborfs fills before it moves them into place among those of an agent. They begin
+// with a dot, so no agent takes them for its own. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace arborfs {
+
+/// `unique` distinguishes the names of a folder, and is one component.
+std::string temporary_name(std::string_view unique);
+bool is_temporary_name(std::string_view name);
+
+}  // namespace arborfs
