@@ -41,6 +41,36 @@ std::string_view best_line(std::string_view text, const std::vector<std::string>
   return best;
 }
 
+/// The end of a part of at most `most` bytes, between two characters.
+std::size_t end_of_part(std::string_view line, std::size_t begin, std::size_t most) {
+  if (line.size() - begin <= most) {
+    return line.size();
+  }
+  std::size_t end = begin + most;
+  while (end > begin + 1 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return end;
+}
+
+/// The first part of a long line that has a word, else its beginning. Parts overlap by more than an excerpt shows.
+std::string_view part_with_word(std::string_view line, const std::vector<std::string>& words) {
+  constexpr std::size_t kLongestPart = std::size_t{64} << 10U;
+  constexpr std::size_t kOverlap = std::size_t{8} << 10U;
+  for (std::size_t begin = 0; line.size() > kLongestPart;) {
+    const std::size_t end = end_of_part(line, begin, kLongestPart);
+    const std::string_view part = line.substr(begin, end - begin);
+    if (words_in(folded(part), words) > 0) {
+      return part;
+    }
+    if (end == line.size()) {
+      return line.substr(0, end_of_part(line, 0, kLongestPart));
+    }
+    begin = end_of_part(line, begin, kLongestPart - kOverlap);
+  }
+  return line;
+}
+
 /// Characters of a line, each with its folded form, so that a match in folded text has a place in the line.
 struct Characters {
   std::string folded_line;
@@ -91,9 +121,9 @@ std::vector<std::pair<std::size_t, std::size_t>> covered(const Characters& line,
 }  // namespace
 
 Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t characters) {
-  constexpr std::size_t kLongestLine = 64 * 1024;
-  std::string_view chosen = best_line(text, words);
-  chosen = trimmed(chosen.substr(0, kLongestLine));
+  const std::string_view whole = best_line(text, words);
+  const std::string_view part = part_with_word(whole, words);
+  const std::string_view chosen = trimmed(part);
   const Characters line = characters_of(chosen);
   const auto ranges = covered(line, words);
   const std::size_t count = line.at.size() - 1;
@@ -104,10 +134,11 @@ Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words,
   }
   const std::size_t last = std::min(count, first + characters);
   Excerpt excerpt;
-  excerpt.text = first > 0 ? "…" : "";
+  excerpt.text = first > 0 || part.data() > whole.data() ? "…" : "";
   const std::size_t lead = excerpt.text.size();
   excerpt.text += chosen.substr(line.at[first], line.at[last] - line.at[first]);
-  excerpt.text += last < count ? "…" : "";
+  const bool is_end = last == count && part.data() + part.size() == whole.data() + whole.size();
+  excerpt.text += is_end ? "" : "…";
   for (const auto& [from, to] : ranges) {
     if (from >= first && to <= last) {
       excerpt.marks.emplace_back(lead + line.at[from] - line.at[first], line.at[to] - line.at[from]);

@@ -11,8 +11,12 @@
 namespace arborfs::search {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using testing::TempStore;
 
 TEST(SearchFold, LettersOfEveryCaseMeet) {
@@ -67,6 +71,19 @@ TEST(SearchExcerpt, MarksTheWordsOfTheBestLine) {
   EXPECT_EQ(marked(one, "[", "]"), "the [Race] [condition]");
   const Excerpt cut = excerpt_of(std::string(300, 'x') + " ΣΟΦΌΣ " + std::string(300, 'y'), {folded("σοφός")}, 60);
   EXPECT_EQ(marked(cut, "[", "]"), "…" + std::string(19, 'x') + " [ΣΟΦΌΣ] " + std::string(34, 'y') + "…");
+}
+
+TEST(SearchExcerpt, WordsAreShownWhereverTheyStandInALongLine) {
+  std::string before;
+  for (unsigned i = 1; before.size() < 300'000; ++i) {
+    before += "日本é x";
+    if (i % 97 == 0) {
+      const Excerpt excerpt = excerpt_of(before + " needle " + std::string(100, 'y'), {"needle"}, 60);
+      ASSERT_EQ(excerpt.marks.size(), 1U) << i;
+      ASSERT_THAT(marked(excerpt, "[", "]"), AllOf(StartsWith("…"), HasSubstr("é x [needle] y"), EndsWith("y…")));
+    }
+  }
+  EXPECT_EQ(excerpt_of(std::string(200'000, 'x'), {}, 10).text, "xxxxxxxxxx…");
 }
 
 class SearchIn : public ::testing::Test {
