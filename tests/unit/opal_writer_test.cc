@@ -40,11 +40,11 @@ class OpalWriting : public ::testing::Test {
     std::ofstream(log(), std::ios::binary) << bytes;
     start(Disk::real());
   }
-  void start(Disk& disk) {
+  void start(Disk& disk, std::chrono::milliseconds patience = OpalWriter::kPatience) {
     writer_.reset();
     catalog_ = std::make_unique<Catalog>(make_opal_store(base_, disk), "/home/nobody", "");
     catalog_->rescan();
-    writer_ = std::make_unique<OpalWriter>(*catalog_, WriteSettings());
+    writer_ = std::make_unique<OpalWriter>(*catalog_, WriteSettings(), patience);
   }
   [[nodiscard]] std::string log() const { return base_ + "/sessions/feed.jsonl"; }
   [[nodiscard]] std::string bytes() const {
@@ -513,7 +513,7 @@ class BusyDisk final : public Disk {
 
 TEST_F(OpalWriting, AnotherProgramsSaveIsNeverReplaced) {
   BusyDisk disk(log());
-  start(disk);
+  start(disk, std::chrono::milliseconds(50));
   EXPECT_EQ(writer_->append_text(session(), {"mine", false, ""}).error().code, Errc::stale);
   EXPECT_THAT(bytes(), StartsWith(kHeader + "\n" + kLines + R"({"id":"c3")"));
   EXPECT_EQ(files(), 1U);
@@ -546,13 +546,44 @@ class BusyAtNaming final : public Disk {
 
 TEST_F(OpalWriting, ASaveWhileTheNewFileGetsItsNameIsKept) {
   BusyAtNaming disk(log());
-  start(disk);
+  start(disk, std::chrono::milliseconds(0));
   EXPECT_EQ(writer_->append_text(session(), {"mine", false, ""}).error().code, Errc::stale);
   EXPECT_THAT(bytes(), StartsWith(kHeader + "\n" + kLines + R"({"id":"c3")"));
   EXPECT_EQ(files(), 1U);
+  ASSERT_TRUE(writer_->append_text(session(), {"mine", false, ""}));
+  EXPECT_EQ(session()->read()->index().size(), 4U);
+}
+
+TEST_F(OpalWriting, AChangeIsMadeAgainAfterAnotherProgramsSave) {
+  BusyAtNaming disk(log());
+  start(disk);
+  const auto written = writer_->append_text(session(), {"mine", false, ""});
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->parent_id, "b2");
+  EXPECT_EQ(session()->read()->index().size(), 4U);
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OpalWriting, AppendsOfTwoProgramsAreAllThere) {
+  Catalog other_catalog(make_opal_store(base_, Disk::real()), "/home/nobody", "");
+  other_catalog.rescan();
+  OpalWriter other(other_catalog, WriteSettings());
+  const auto append = [](OpalWriter& writer, const SessionPtr& to) {
+    for (int i = 0; i < 20; ++i) {
+      const auto done = writer.append_text(to, {"m", false, ""});
+      EXPECT_TRUE(done) << done.error().message;
+    }
+  };
+  std::thread beside([&] { append(other, other_catalog.at({"sessions", "feed.jsonl"})); });
+  append(*writer_, session());
+  beside.join();
+  ASSERT_TRUE(session()->refresh(Depth::index));
+  EXPECT_EQ(session()->read()->index().size(), 42U);
+  EXPECT_EQ(session()->read()->index().tip_count(), 1U);
 }
 
 TEST_F(OpalWriting, ALogThatAnotherArborfsReplacesIsNotReplaced) {
+  start(Disk::real(), std::chrono::milliseconds(50));
   const UniqueFd other(::open(log().c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
   EXPECT_EQ(writer_->append_text(session(), {"mine", false, ""}).error().code, Errc::stale);

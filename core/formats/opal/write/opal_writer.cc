@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -202,10 +203,25 @@ Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Wa
   return {};
 }
 
+/// Begins anew if another program wrote meanwhile, until it has been doing so for too long.
+Result<void> OpalWriter::rewrite_in_turn(const SessionPtr& session, const std::vector<Waiting*>& batch) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + patience_;
+  for (;;) {
+    auto done = rewrite(session, batch);
+    const auto now = Clock::now();
+    if (done || done.error().code != Errc::stale || now >= until) {
+      return done;
+    }
+    constexpr unsigned kMostPauses = 8;  // of a millisecond; not the same for two that compete
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 + now.time_since_epoch().count() / 1000 % kMostPauses));
+  }
+}
+
 void OpalWriter::run(const SessionPtr& session, const std::vector<Waiting*>& batch) {
   Result<void> done;
   try {
-    done = rewrite(session, batch);
+    done = rewrite_in_turn(session, batch);
   } catch (const std::exception&) {
     done = Error{Errc::io, "there is not enough memory for the change"};
   }
@@ -260,6 +276,7 @@ Result<std::size_t> OpalWriter::put_back_erased(const SessionPtr& session, bool 
   const auto erased = catalog().state_of(*session).erased.of(session->place().file);
   std::size_t count = 0;
   const auto put_back = [&](Draft& draft) -> Result<void> {
+    count = 0;
     for (const auto& entry : erased) {
       if (draft.index->find(entry.id) == kNoEntry) {
         draft.lines += entry.json + "\n";

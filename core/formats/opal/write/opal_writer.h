@@ -3,6 +3,7 @@
 // Changes that arrive for one session at the same time share one such file. Threads: any.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,8 +18,11 @@ namespace arborfs {
 
 class OpalWriter final : public Writer {
  public:
+  /// For so long a change is made again if other programs keep changing the log.
+  static constexpr std::chrono::milliseconds kPatience{5000};
   /// `catalog` must outlive this object.
-  OpalWriter(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
+  OpalWriter(Catalog& catalog, WriteSettings settings, std::chrono::milliseconds patience = kPatience)
+      : Writer(catalog, std::move(settings)), patience_(patience) {}
 
   /// Removes the temporary files of writers that were killed.
   void take_back_parts() override;
@@ -58,7 +62,8 @@ class OpalWriter final : public Writer {
     std::string new_parent;             // of relinked lines, "" for none
     bool puts_back = false;             // the lines were erased before
   };
-  /// Changes the draft; leaves it unchanged if it fails. Does no I/O.
+  /// Changes the draft; leaves it unchanged if it fails. Does no I/O. Called again, with another draft, if another
+  /// program wrote meanwhile.
   using Change = std::function<Result<void>(Draft&)>;
   struct Waiting {
     Change change;
@@ -71,6 +76,7 @@ class OpalWriter final : public Writer {
   Result<void> apply(const SessionPtr& session, Change change, bool force, Shares shares = Shares::file);
   void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
   void note_own_write(const Session& session, const FileStat& before);
+  Result<void> rewrite_in_turn(const SessionPtr& session, const std::vector<Waiting*>& batch);
   Result<void> rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch);
   static Result<void> write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
                                  const Draft& draft);
@@ -81,6 +87,7 @@ class OpalWriter final : public Writer {
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, std::optional<mode_t> mode,
                                    const std::function<Result<void>(opal::NewFile&)>& fill);
 
+  const std::chrono::milliseconds patience_;
   SharedTurns<Waiting> changes_;  // those of one batch are made by one new file
 };
 
