@@ -54,8 +54,8 @@ struct Agent {
   std::string_view also_writes = {};
   /// Restores a removed session (restore_session); null if arborfs removes none.
   Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
-  /// Moves what a killed removal left in the store to the trash, as far as it can; null if no removal leaves anything.
-  void (*finish_removal)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
+  /// Moves what a killed removal left in the store to the trash; null if no removal leaves anything.
+  Result<void> (*finish_removal)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
   std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
 };
@@ -134,10 +134,9 @@ Result<void> restore_opencode(const std::string& trash, const Trashed& trashed, 
   return OpenCodeTrash(trash, disk).restore(trashed);
 }
 
-void finish_removal_of_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
-  if (trashed.format == opencode_files_format().name) {
-    OpenCodeFileTrash(trash, disk).finish(trashed);
-  }
+Result<void> finish_removal_of_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
+  return trashed.format == opencode_files_format().name ? OpenCodeFileTrash(trash, disk).finish(trashed)
+                                                        : Result<void>();
 }
 
 std::vector<OwnPlace> own_places_of_claude() {
@@ -351,7 +350,7 @@ Result<void> restore_session(const std::string& trash, const Trashed& trashed, D
 Result<void> erase_session(const std::string& trash, const Trashed& trashed, Disk& disk) {
   const Agent* agent = find_agent(trashed.agent);
   if (agent != nullptr && agent->finish_removal != nullptr) {
-    agent->finish_removal(trash, trashed, disk);
+    RETURN_IF_ERROR(agent->finish_removal(trash, trashed, disk));
   }
   return Trash(trash, disk).erase(trashed);
 }

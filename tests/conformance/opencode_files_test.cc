@@ -518,6 +518,27 @@ TEST_F(WritesToOpenCodeFiles, ARemovalAcrossFileSystemsCopies) {
   EXPECT_EQ(all_files(), before);
 }
 
+/// A killed removal to another file system leaves a part of the session in the store.
+TEST_F(WritesToOpenCodeFiles, TheOnlyCompleteCopyIsNotDeletedFromTheTrash) {
+  testing::SplitDisk disk;
+  disk.set_apart(trash());
+  open_files(kParent, Durability::none, disk);
+  const fs::path own = session_file(session);
+  const std::string text = file_text(own);
+  ASSERT_TRUE(writer->remove(session));
+  std::ofstream(own) << text;
+  const auto removed = Trash(trash(), disk).list();
+  ASSERT_EQ(removed.size(), 1U);
+  const auto refused = erase_session(trash(), removed.front(), disk);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::already_exists);
+  EXPECT_EQ(Trash(trash(), disk).list().size(), 1U);
+  fs::remove(own);
+  const auto erased = erase_session(trash(), removed.front(), disk);
+  ASSERT_TRUE(erased) << erased.error().message;
+  EXPECT_TRUE(Trash(trash(), disk).list().empty());
+}
+
 Conversation short_conversation() {
   Conversation conversation;
   conversation.cwd = "/nowhere";

@@ -127,35 +127,39 @@ Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
 }
 
 /// A session that is in the storage too was brought back by another program, which may have gone on with it.
-void OpenCodeFileTrash::finish_one(const Trashed& trashed, const StorageFolder& storage) {
-  const auto there = open(trashed);
-  if (!there || !lock_for_restore(*there)) {
-    return;
-  }
-  const auto files = files_in(*there);
-  if (!files) {
-    return;
-  }
-  MovedFiles moved(disk(), storage, *files);
-  if (auto sessions = moved.sessions()) {
-    std::erase_if(*sessions, [&](const SessionName& session) {
-      const auto has_it = storage.has_session(session.id);
-      return !has_it || *has_it;
-    });
-    static_cast<void>(moved.take(*sessions, true));
-  }
+Result<void> OpenCodeFileTrash::finish_moved(const TrashFolder& there, const StorageFolder& storage) {
+  ASSIGN_OR_RETURN(const auto files, files_in(there));
+  MovedFiles moved(disk(), storage, files);
+  ASSIGN_OR_RETURN(auto sessions, moved.sessions());
+  std::erase_if(sessions, [&](const SessionName& session) {
+    const auto has_it = storage.has_session(session.id);
+    return !has_it || *has_it;
+  });
+  return moved.take(sessions, true);
 }
 
-void OpenCodeFileTrash::finish(const Trashed& trashed) {
-  if (const auto storage = StorageFolder::lock(opencode::storage_of(trashed.sessions))) {
-    finish_one(trashed, *storage);
+Result<void> OpenCodeFileTrash::finish(const Trashed& trashed) {
+  const auto storage = StorageFolder::lock(opencode::storage_of(trashed.sessions));
+  if (!storage) {
+    return storage.error().code == Errc::not_found ? Result<void>() : storage.error();
   }
+  ASSIGN_OR_RETURN(const auto there, open(trashed));
+  RETURN_IF_ERROR(lock_for_restore(there));
+  if (!CopiedFiles::is_in(there.files)) {
+    return finish_moved(there, *storage);
+  }
+  ASSIGN_OR_RETURN(const bool has_it, storage->has_session(session_of(trashed).id));
+  return has_it ? Result<void>(Errc::already_exists,
+                               "the store has this session too, perhaps only a part of it; remove it there first")
+                : Result<void>();
 }
 
 void OpenCodeFileTrash::finish(const std::string& sessions, const StorageFolder& storage) {
   for (const Trashed& one : list()) {
-    if (one.format == opencode_files_format().name && one.sessions == sessions) {
-      finish_one(one, storage);
+    const bool is_of_store = one.format == opencode_files_format().name && one.sessions == sessions;
+    const auto there = is_of_store ? open(one) : Result<TrashFolder>(Errc::not_found, "");
+    if (there && lock_for_restore(*there)) {
+      static_cast<void>(finish_moved(*there, storage));
     }
   }
 }

@@ -29,15 +29,16 @@ class OpenCodeFileTrash : public Trash {
   /// Moves the files that a killed removal or restore left in a store to their sessions in the trash. `sessions` is the
   /// store's folder of sessions; `storage` is locked.
   void finish(const std::string& sessions, const opencode::StorageFolder& storage);
-  /// The same for one session in the trash; locks its storage.
-  void finish(const Trashed& trashed);
+  /// The same for one session in the trash; locks its storage. Errors: busy; already_exists if the store may have a
+  /// part of it that can only be completed from the trash; those of the disk.
+  Result<void> finish(const Trashed& trashed);
 
  private:
   Result<void> prepare(const Trashed& trashed, const TrashFolder& there, opencode::MovedFiles& moved,
                        const std::vector<opencode::SessionName>& sessions);
   Result<void> move(const Trashed& trashed, const opencode::StorageFolder& storage, How how);
   Result<void> copy(const Trashed& trashed, const opencode::StorageFolder& storage, How how);
-  void finish_one(const Trashed& trashed, const opencode::StorageFolder& storage);
+  Result<void> finish_moved(const TrashFolder& there, const opencode::StorageFolder& storage);
 };
 
 }  // namespace arborfs
