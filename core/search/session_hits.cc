@@ -25,7 +25,8 @@ class HitFinder {
       }
       const auto text = read_candidate(*session_, candidates, one);
       if (!text) {
-        break;  // it has just changed
+        match_.has_more = true;  // the session has just changed
+        break;
       }
       take(one.ordinal, *text);
     }
@@ -119,6 +120,7 @@ void find_hits(const SessionFindings& findings, const Query& query, const Option
   if (!candidates) {
     auto current = current_entries(session, query, answer ? answer->indexed : nullptr, &chunks, options.cancelled);
     if (!current) {
+      match.has_more = true;
       return;
     }
     candidates = std::move(*current);

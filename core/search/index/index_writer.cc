@@ -70,6 +70,14 @@ Result<void> IndexWriter::begin() {
   return {};
 }
 
+Result<void> IndexWriter::check_free() {
+  if (is_in_batch_) {
+    return {};
+  }
+  RETURN_IF_ERROR(connection().run("BEGIN IMMEDIATE"));
+  return connection().run("ROLLBACK");
+}
+
 bool IndexWriter::is_batch_full() const {
   return is_in_batch_ && (batch_bytes_ >= kBatchBytes || std::chrono::steady_clock::now() - batch_begun_ >= kBatchTime);
 }
@@ -179,11 +187,6 @@ Result<void> IndexWriter::commit() {
   is_in_batch_ = false;
   has_log_ = true;
   return update();
-}
-
-Result<void> IndexWriter::commit_and_begin() {
-  RETURN_IF_ERROR(commit());
-  return begin();
 }
 
 void IndexWriter::roll_back() {

@@ -21,6 +21,8 @@ class IndexWriter {
   /// no_space, io.
   Result<void> begin();
   [[nodiscard]] bool is_in_batch() const { return is_in_batch_; }
+  /// Fails as begin() if there is no batch and none can begin now.
+  Result<void> check_free();
   /// True once a batch has so much text, or is so old, that it should be committed: until then no other process can
   /// write, its new terms are in memory, and its work is lost if the process ends.
   [[nodiscard]] bool is_batch_full() const;
@@ -35,8 +37,6 @@ class IndexWriter {
   Result<void> put(const IndexKey& key, const IndexedSession& session);
   Result<void> remove(const IndexKey& key);
   Result<void> commit();
-  /// Lets other processes write in between. Errors also: busy.
-  Result<void> commit_and_begin();
   void roll_back();
   /// After commits: moves them from the write-ahead log to the database, unless another process reads it now.
   void empty_log();

@@ -66,6 +66,12 @@ bool is_state_of(const IndexedSession& indexed, const FileStat& state) {
   return elsewhere == indexed.state;
 }
 
+bool is_part_in_state(const IndexedSession& indexed, const FileStat& state) {
+  FileStat part = state;
+  part.mode = 0;
+  return is_state_of(indexed, part);
+}
+
 /// Of each entry: its type, how far it lies behind the end of the last one, its length and that of its text, how much
 /// later it is than the last one, and its name. The distance is negative in a log whose order is not that of its
 /// entries; then it wraps around.

@@ -50,9 +50,9 @@ struct IndexedEntry {
   std::string_view name;  // names::entry_stem without the ordinal and '-'
 };
 
-/// A session as it was in one state of its log.
+/// A session as it was in one state of its log, or its first entries: those that were indexed so far.
 struct IndexedSession {
-  FileStat state;              // without the device, whose number may change when the machine starts
+  FileStat state;  // without the device, whose number may change when the machine starts; the mode is 0 for a part
   std::vector<Chunk> chunks;   // all entries, in their order
   std::string packed_entries;  // entries() of them
   std::uint64_t text_bytes = 0;
@@ -61,8 +61,10 @@ struct IndexedSession {
   [[nodiscard]] std::optional<std::vector<IndexedEntry>> entries() const;
 };
 
-/// True if a session in this state is as it was when it was indexed.
+/// True if a session in this state is as it was when it was indexed, and completely indexed.
 bool is_state_of(const IndexedSession& indexed, const FileStat& state);
+/// True if a part of a session in this state was indexed.
+bool is_part_in_state(const IndexedSession& indexed, const FileStat& state);
 
 std::string packed(const std::vector<IndexedEntry>& entries);
 std::string packed(const std::vector<Chunk>& chunks);

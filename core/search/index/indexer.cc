@@ -32,6 +32,17 @@ std::vector<SessionPtr> newest_first(const Catalog& catalog) {
   return sessions;
 }
 
+/// The keys of the stores that are there.
+std::set<std::string> stores_present(const Catalog& catalog) {
+  std::set<std::string> present;
+  for (const auto& store : catalog.stores()) {
+    if (store->present()) {
+      present.insert(key_of(*store));
+    }
+  }
+  return present;
+}
+
 }  // namespace
 
 Indexer::Indexer(Catalog& catalog, Settings settings)
@@ -145,12 +156,13 @@ Result<void> Indexer::open() {
 /// False if a session was too young to be indexed.
 Result<bool> Indexer::add_all() {
   RETURN_IF_ERROR(open());
+  const auto present = stores_present(catalog_);
   const auto sessions = newest_first(catalog_);
   bool is_complete = true;
   for (const SessionPtr& session : sessions) {
     RETURN_IF_ERROR(add(*session, is_complete));
   }
-  RETURN_IF_ERROR(remove_gone(sessions));
+  RETURN_IF_ERROR(remove_gone(sessions, present));
   RETURN_IF_ERROR(writer_->is_in_batch() ? writer_->commit() : Result<void>());
   writer_->empty_log();
   ASSIGN_OR_RETURN(const bool is_removed, remove_if_mostly_garbage());
@@ -178,13 +190,7 @@ Result<void> Indexer::add(const Session& session, bool& is_complete) {
 }
 
 /// Only of stores that are there: those of one that is not mounted now may come back.
-Result<void> Indexer::remove_gone(const std::vector<SessionPtr>& sessions) {
-  std::set<std::string> present;
-  for (const auto& store : catalog_.stores()) {
-    if (store->present()) {
-      present.insert(key_of(*store));
-    }
-  }
+Result<void> Indexer::remove_gone(const std::vector<SessionPtr>& sessions, const std::set<std::string>& present) {
   std::unordered_set<IndexKey, IndexKeyHash> shown;
   for (const SessionPtr& session : sessions) {
     shown.insert(key_of(*session));

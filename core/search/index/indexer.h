@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -50,7 +51,7 @@ class Indexer {
   Next pass();
   Result<bool> add_all();
   Result<void> add(const Session& session, bool& is_complete);
-  Result<void> remove_gone(const std::vector<SessionPtr>& sessions);
+  Result<void> remove_gone(const std::vector<SessionPtr>& sessions, const std::set<std::string>& present);
   Result<void> open();
   Result<bool> remove_if_mostly_garbage();
   Next recover(const Error& error);

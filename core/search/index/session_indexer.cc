@@ -18,8 +18,9 @@ namespace {
 
 /// Entries longer than this are left out: reading one takes several times its length in memory.
 constexpr std::uint64_t kLongestEntry = std::uint64_t{2} << 20U;
-/// A session of more entries is always read: its row would not fit in the database.
-constexpr Ordinal kMostEntries = Ordinal{1} << 20U;
+/// A session with a longer row is always read: the database takes rows of up to sqlite::Connection::kLongestValue.
+constexpr std::size_t kLongestRow = std::size_t{60} << 20U;
+constexpr std::size_t kMostBytesOfEntry = 48;  // in a row, without its name
 /// A log that was written later than this before it is read is read again later. Longer than kTailAgeNanos, after which
 /// a log's age alone changes its state no more.
 constexpr std::int64_t kYoungNanos = 3 * 1000 * kNanosPerMilli;
@@ -34,7 +35,7 @@ Error unreadable() {
 
 }  // namespace
 
-/// One state of a session.
+/// One state of a session, and what of it is indexed.
 struct SessionIndexer::Reading {
   std::shared_ptr<const LogSource> log;
   const Format* format = nullptr;
@@ -43,8 +44,21 @@ struct SessionIndexer::Reading {
   Ordinal settled = kNoEntry;
   bool is_young = false;
   std::deque<std::string> names;      // of the entries
-  std::vector<IndexedEntry> entries;  // without the sizes of their texts
+  std::vector<IndexedEntry> entries;  // the sizes of their texts are known of those in chunks
+  std::vector<Chunk> chunks;
+  [[nodiscard]] Ordinal indexed() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
+  [[nodiscard]] IndexedSession as_indexed() const;
 };
+
+IndexedSession SessionIndexer::Reading::as_indexed() const {
+  const std::vector<IndexedEntry> first(entries.begin(), entries.begin() + indexed());
+  IndexedSession session{state, chunks, packed(first)};
+  session.state.dev = 0;
+  for (const IndexedEntry& entry : first) {
+    session.text_bytes += entry.text_size;
+  }
+  return session;
+}
 
 SessionIndexer::Followed SessionIndexer::take(const Session& session, const std::shared_ptr<SessionStore>& store) {
   const auto is_it = [&](const Followed& followed) {
@@ -82,9 +96,6 @@ Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, c
   ASSIGN_OR_RETURN(const auto guard, followed.session->read_index());
   const LogIndex& index = guard.index();
   Reading reading;
-  if (index.size() > kMostEntries) {
-    return unreadable();
-  }
   reading.log = guard.log();
   reading.format = &guard.format();
   reading.state = guard.stat();
@@ -92,10 +103,15 @@ Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, c
   reading.settled = index.settled();
   reading.is_young = is_younger(guard.stat().mtime_ns, begun, kYoungNanos);
   reading.entries.reserve(index.size());
+  std::size_t row_bytes = 0;
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     const Entry& entry = index.entry(ordinal);
     std::string& name = reading.names.emplace_back(names::entry_stem(index, ordinal));
     name.erase(0, name.find('-') + 1);
+    row_bytes += kMostBytesOfEntry + name.size();
+    if (row_bytes > kLongestRow) {
+      return unreadable();
+    }
     reading.entries.push_back({entry.type, entry.offset, index.length(ordinal), 0, entry.timestamp_ms, name});
   }
   return reading;
@@ -123,32 +139,54 @@ std::vector<Chunk> chunks_kept(const IndexedSession& indexed, const std::vector<
 
 }  // namespace
 
-/// Ends a chunk: what follows `chunks` up to `last`.
-Result<void> SessionIndexer::end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer) {
-  const Ordinal first = chunks.empty() ? 1 : chunks.back().last + 1;
+/// Ends a chunk: what follows the last one up to `last`.
+Result<void> SessionIndexer::end_chunk(Reading& reading, Ordinal last, IndexWriter& writer) {
+  const Ordinal first = reading.indexed() + 1;
   if (first <= last) {
     ASSIGN_OR_RETURN(const auto id, writer.add_chunk(terms_, chunk_bytes_));
-    chunks.push_back({id, first, last});
+    reading.chunks.push_back({id, first, last});
   }
   terms_.clear();
   chunk_bytes_ = 0;
   return {};
 }
 
-/// Adds the entries after `chunks`, which stay.
-Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer) {
+/// Ends the batch with what is indexed so far, and begins another one. False if another process has indexed the session
+/// in between.
+Result<bool> SessionIndexer::put_part(const IndexKey& key, const Reading& reading, IndexWriter& writer) {
+  IndexedSession part = reading.as_indexed();
+  part.state.mode = 0;
+  RETURN_IF_ERROR(writer.put(key, part));
+  RETURN_IF_ERROR(writer.commit());
+  const auto ours = writer.table().find(key);
+  RETURN_IF_ERROR(writer.begin());
+  return writer.table().find(key) == ours;
+}
+
+/// Adds the entries after the chunks that the reading already has.
+Result<SessionIndexer::Outcome> SessionIndexer::add_entries(const IndexKey& key, Reading& reading,
+                                                            IndexWriter& writer) {
   terms_.clear();
   chunk_bytes_ = 0;
   const auto count = static_cast<Ordinal>(reading.entries.size());
-  for (Ordinal ordinal = chunks.empty() ? 1 : chunks.back().last + 1; ordinal <= count; ++ordinal) {
-    IndexedEntry& entry = reading.entries[ordinal - 1];
-    if (entry.length > kLongestEntry) {
-      RETURN_IF_ERROR(end_chunk(chunks, ordinal - 1, writer));
-      chunks.push_back({Chunk::kUnread, ordinal, ordinal});
-      continue;
-    }
+  for (Ordinal ordinal = reading.indexed() + 1; ordinal <= count; ++ordinal) {
     if (stopping_) {
       return Error{Errc::interrupted, "indexing was ended"};
+    }
+    IndexedEntry& entry = reading.entries[ordinal - 1];
+    const bool is_too_long = entry.length > kLongestEntry;
+    if (is_too_long || chunk_bytes_ >= kChunkBytes || writer.is_batch_full()) {
+      RETURN_IF_ERROR(end_chunk(reading, ordinal - 1, writer));
+    }
+    if (writer.is_batch_full()) {
+      ASSIGN_OR_RETURN(const bool is_ours, put_part(key, reading, writer));
+      if (!is_ours) {
+        return Outcome::too_young;
+      }
+    }
+    if (is_too_long) {
+      reading.chunks.push_back({Chunk::kUnread, ordinal, ordinal});
+      continue;
     }
     const auto text = read_text(*reading.format->renderer, *reading.log, entry.type, entry.offset, entry.length);
     if (!text) {
@@ -159,30 +197,23 @@ Result<IndexedSession> SessionIndexer::add_entries(Reading& reading, std::vector
     terms_.push_back(kBreak);
     entry.text_size = text->size();
     chunk_bytes_ += text->size();
-    if (chunk_bytes_ >= kChunkBytes) {
-      RETURN_IF_ERROR(end_chunk(chunks, ordinal, writer));
-      RETURN_IF_ERROR(writer.is_batch_full() ? writer.commit_and_begin() : Result<void>());
-    }
   }
-  RETURN_IF_ERROR(end_chunk(chunks, count, writer));
-  IndexedSession indexed{reading.state, std::move(chunks), packed(reading.entries)};
-  for (const IndexedEntry& entry : reading.entries) {
-    indexed.text_bytes += entry.text_size;
-  }
-  indexed.state.dev = 0;
-  return indexed;
+  RETURN_IF_ERROR(end_chunk(reading, count, writer));
+  return Outcome::done;
 }
 
-/// The chunks of a session that has only grown since it was indexed, as far as they are still right.
+/// The chunks of a session that has only grown since it was indexed, or that was indexed in part, as far as they are
+/// still right.
 std::vector<Chunk> SessionIndexer::still_right(const Followed& followed, Reading& reading,
                                                const IndexTable::Row& known) {
+  const bool is_part = known != nullptr && is_part_in_state(*known, reading.state);
   const bool has_grown =
       known != nullptr && is_state_of(*known, followed.state) && followed.generation == reading.generation;
-  const auto before = has_grown ? known->entries() : std::nullopt;
+  const auto before = is_part || has_grown ? known->entries() : std::nullopt;
   if (!before || before->size() > reading.entries.size()) {
     return {};
   }
-  auto kept = chunks_kept(*known, *before, followed.settled);
+  auto kept = is_part ? known->chunks : chunks_kept(*known, *before, followed.settled);
   const std::size_t count = kept.empty() ? 0 : kept.back().last;
   for (std::size_t i = 0; i < count; ++i) {
     reading.entries[i].text_size = (*before)[i].text_size;
@@ -192,7 +223,11 @@ std::vector<Chunk> SessionIndexer::still_right(const Followed& followed, Reading
 
 Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const std::shared_ptr<SessionStore>& store,
                                                  IndexWriter& writer) {
-  const IndexKey key = key_of(session);
+  const auto seen = store->stat(session.place());
+  if (seen && is_younger(seen->mtime_ns, now_ns(), kYoungNanos)) {
+    return Done{.outcome = Outcome::too_young};
+  }
+  RETURN_IF_ERROR(writer.check_free());
   Followed followed = take(session, store);
   auto reading = read(followed, stopping_);
   if (!reading) {
@@ -203,28 +238,39 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
     return Done{.outcome = Outcome::too_young};
   }
   RETURN_IF_ERROR(writer.is_in_batch() ? Result<void>() : writer.begin());
+  const IndexKey key = key_of(session);
   const auto known = writer.table().find(key);
   Done done;
   if (known == nullptr || !is_state_of(*known, reading->state)) {
-    auto kept = still_right(followed, *reading, known);
-    auto indexed = add_entries(*reading, std::move(kept), writer);
-    if (!indexed) {
-      done.is_unreadable = indexed.error().code == Errc::not_found;
-      return done.is_unreadable ? Result<Done>(done) : Result<Done>(indexed.error());
-    }
-    const auto now = store->stat(session.place());
-    const bool was_written = !now || !is_state_of(*indexed, *now);
-    if (was_written || writer.table().find(key) != known) {  // or another process has indexed it between two batches
-      done.outcome = Outcome::too_young;
+    reading->chunks = still_right(followed, *reading, known);
+    ASSIGN_OR_RETURN(done, add_and_put(key, *reading, writer));
+    if (done.is_unreadable || done.outcome != Outcome::done) {
       return done;
     }
-    RETURN_IF_ERROR(writer.put(key, *indexed));
+    const auto now = store->stat(session.place());
+    done.outcome = now && *now == reading->state ? Outcome::done : Outcome::too_young;
   }
   followed.state = reading->state;
   followed.generation = reading->generation;
   followed.settled = reading->settled;
   keep(std::move(followed), *reading);
   return done;
+}
+
+/// What was added has a row in any case, so that it can be removed with it.
+Result<SessionIndexer::Done> SessionIndexer::add_and_put(const IndexKey& key, Reading& reading, IndexWriter& writer) {
+  const auto added = add_entries(key, reading, writer);
+  const bool is_unreadable = !added && added.error().code == Errc::not_found;
+  if (!added && !is_unreadable) {
+    return added.error();
+  }
+  if (added && *added != Outcome::done) {
+    return Done{.outcome = *added};
+  }
+  IndexedSession indexed = reading.as_indexed();
+  indexed.state.mode = is_unreadable ? 0 : indexed.state.mode;
+  RETURN_IF_ERROR(writer.put(key, indexed));
+  return Done{.is_unreadable = is_unreadable};
 }
 
 }  // namespace arborfs::search

@@ -23,9 +23,10 @@ class SessionIndexer {
     done,       // the index has the session as it is now
     too_young,  // it was written just now, or another process indexes it: what was read might not last
   };
-  /// Reads a session of `store`, which is the session's, and adds it to the index; begins a batch if there is none, and
-  /// within a long session commits full ones. The errors of reading a session are `unreadable`, as is a session of too
-  /// many entries; all others are those of the writer.
+  /// Reads a session of `store`, which is the session's, and adds it to the index; begins a batch if there is none.
+  /// Within a long session it commits full batches with what was indexed so far, which the next call continues, in any
+  /// process. The errors of reading a session are `unreadable`, as is a session of too many entries; all others are
+  /// those of the writer, which are known before the session is read if another process writes.
   struct Done {
     Outcome outcome = Outcome::done;
     bool is_unreadable = false;
@@ -47,8 +48,10 @@ class SessionIndexer {
   void keep(Followed followed, const Reading& reading);
   static Result<Reading> read(const Followed& followed, const std::atomic<bool>& stopping);
   static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);
-  Result<void> end_chunk(std::vector<Chunk>& chunks, Ordinal last, IndexWriter& writer);
-  Result<IndexedSession> add_entries(Reading& reading, std::vector<Chunk> chunks, IndexWriter& writer);
+  Result<void> end_chunk(Reading& reading, Ordinal last, IndexWriter& writer);
+  Result<Outcome> add_entries(const IndexKey& key, Reading& reading, IndexWriter& writer);
+  Result<Done> add_and_put(const IndexKey& key, Reading& reading, IndexWriter& writer);
+  Result<bool> put_part(const IndexKey& key, const Reading& reading, IndexWriter& writer);
   const std::atomic<bool>& stopping_;
   std::atomic<std::uint32_t> generations_{0};
   std::vector<TermId> terms_;      // of the chunk that is being made
