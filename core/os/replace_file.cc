@@ -109,7 +109,7 @@ Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& na
     return true;
   }
   if (const auto back = disk.rename(folder, aside, folder, name, Disk::Existing::keep); !back) {
-    return left_at(back.error(), name, aside);
+    return Error{back.error().code, back.error().message + "; what was in " + name + " is in the file " + aside};
   }
   return removed ? Result<bool>(false) : removed.error();
 }

@@ -25,8 +25,8 @@ Result<bool> replace_as_read(Disk& disk, const Dir& folder, const std::string& f
 
 /// Removes `name`. False if another program has written to it since it was read, or has it open for writing: it stays.
 /// The file gets the unused name `aside`, in the same folder, before it is examined as above, and its own name again if
-/// it stays. It keeps the name `aside` only if the disk fails, the process is killed, or its own name has been taken
-/// meanwhile; the error says so. The caller syncs the folder. Errors: those of the disk; already_exists.
+/// it stays. It keeps the name `aside` only if the process is killed, or, as the error says, if the disk fails or its
+/// own name has been taken meanwhile. The caller syncs the folder. Errors: those of the disk; already_exists.
 Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& name, const std::string& aside,
                             const IsAsRead& is_as_read);
 

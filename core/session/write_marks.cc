@@ -115,10 +115,9 @@ void WriteMarks::note_written(const std::string& log_name, const FileStat& befor
     return;
   }
   const Mark mark{after.ino, after.size, after.mtime_ns, others_before(log_name, before)};
+  remember(log_name, mark);
   if (even_if_unmarked) {
     create(log_name, mark);
-  } else {
-    remember(log_name, mark);
   }
 }
 

@@ -23,8 +23,8 @@ class WriteMarks {
   /// arborfs has just created this log.
   void note_made(const std::string& log_name, const FileStat& made);
   /// arborfs wrote to this log under its lock: `before` and `after` are its stats. Without `even_if_unmarked`, only an
-  /// existing mark is updated, and an unmarked log's last write is remembered in memory: an agent that starts while
-  /// arborfs writes may be noticed after the write. A failure only loses the mark.
+  /// existing mark is updated. The last write to a log without a mark is remembered in memory, for this process: an
+  /// agent that starts while arborfs writes may be noticed after the write. A failure only loses the mark.
   void note_written(const std::string& log_name, const FileStat& before, const FileStat& after, bool even_if_unmarked);
   /// When another program last wrote the log, in ns since 1970; nothing if none did since arborfs created it.
   [[nodiscard]] std::optional<std::int64_t> written_by_others(const std::string& log_name, const FileStat& now) const;

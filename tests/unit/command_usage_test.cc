@@ -225,6 +225,8 @@ TEST_F(CommandUsageTest, ADeletedCurrentFolderIsNoProject) {
       EXPECT_THAT(err(), HasSubstr("the current folder does not exist any more")) << verb.front() << " " << project;
     }
   }
+  EXPECT_NE(run_here({"resume", ".", "--print"}), kDone) << out();
+  EXPECT_THAT(err(), HasSubstr("the current folder does not exist any more"));
   std::filesystem::current_path(before);
   EXPECT_EQ(run_here({"ls", "-q"}), kDone);
   EXPECT_EQ(out(), std::string(kId) + "\n") << "nothing was removed";

@@ -267,7 +267,7 @@ TEST_F(RemoveFile, AFailingDiskLosesNothing) {
         } else if (!has("file")) {
           EXPECT_EQ(bytes_of_file((root_ / "aside").string()), wanted) << at;
           ASSERT_FALSE(removed);
-          EXPECT_NE(removed.error().message.find("rename it to file"), std::string::npos) << removed.error().message;
+          EXPECT_NE(removed.error().message.find("is in the file aside"), std::string::npos) << removed.error().message;
         } else {
           EXPECT_EQ(text(), wanted) << at;
           EXPECT_FALSE(has("aside")) << at;

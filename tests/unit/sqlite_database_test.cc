@@ -256,7 +256,6 @@ TEST_F(SqliteDatabase, ColumnsAreListed) {
   EXPECT_TRUE(done);
 }
 
-/// Only the last change may be lost in a power cut, never the database.
 TEST_F(SqliteDatabase, ValuesThatAreTooLongAreNotLeftOut) {
   make_closed();
   const auto writer =
@@ -275,6 +274,7 @@ TEST_F(SqliteDatabase, ValuesThatAreTooLongAreNotLeftOut) {
   EXPECT_EQ(*words(), "one,two");
 }
 
+/// Only the last change may be lost in a power cut, never the database.
 TEST_F(SqliteDatabase, AWriterThatDoesNotSyncItsChangesSyncsCheckpoints) {
   make_closed();
   const auto connection = Transaction::connect(folder_ / "a.db", Transaction::Sync::left_to_kernel);

@@ -56,6 +56,7 @@ Result<Listed> pick_any(const CommandLine& line, const Catalog& catalog, Termina
 Result<Listed> latest(const CommandLine& line, const Catalog& catalog) {
   CommandLine here = line;
   here.project = line.project.empty() ? "." : line.project;
+  RETURN_IF_ERROR(check_project(here.project));
   ASSIGN_OR_RETURN(auto sessions, candidates(here, catalog));
   if (sessions.empty()) {
     return {Errc::not_found, "there are only sessions that others started; name one"};
