@@ -53,6 +53,19 @@ std::ptrdiff_t count_prefix(const CatalogView& view, std::string_view id, std::s
                        [&](const auto& row) { return row.first.starts_with(id) && is_of(*row.second, agent); });
 }
 
+/// The sessions whose headers are lost, and whose logs' names end with an id that starts so.
+std::vector<SessionPtr> with_id_in_name(const CatalogView& view, std::string_view id, std::string_view agent) {
+  std::vector<SessionPtr> found;
+  for (const auto& [name, session] : view.by_id) {
+    const std::string stem(session->stem());
+    const bool is_it = std::string_view(stem).substr(stem.rfind('_') + 1).starts_with(id);
+    if (is_it && session->standing().id.empty() && is_of(*session, agent)) {
+      found.push_back(session);
+    }
+  }
+  return found;
+}
+
 /// True if a path in a mount leads to one branch of the session: commands would take its other branches too.
 bool leads_to_branch(const Session& session, std::string_view path) {
   return path.find("/" + session.shown_path() + "/branches/") != std::string_view::npos;
@@ -148,6 +161,9 @@ Result<SessionPtr> Catalog::find(const std::string& spelled) const {
   if (matches > 1 && !id.empty()) {
     return Error{Errc::invalid_argument,
                  std::to_string(matches) + " sessions have an id with this prefix; give more of the id"};
+  }
+  if (const auto headless = with_id_in_name(*seen, id, agent); headless.size() == 1 && !id.empty()) {
+    return headless.front();
   }
   if (!agent.empty()) {
     return Error{Errc::not_found, "no session of " + std::string(agent) + " has an id that starts with '" +

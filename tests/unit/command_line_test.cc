@@ -241,6 +241,17 @@ TEST_F(CommandLineTest, ShowReportsTheWholeSession) {
   EXPECT_EQ(json::member(*json::member(shown, "counts"), "user")->GetDouble(), 2);
 }
 
+TEST_F(CommandLineTest, ASessionWithoutAHeaderIsFoundByTheIdInItsName) {
+  store.write(kFolder, kName, TempStore::user("e1e1e1e1", "", "first words") + "\n");
+  for (const std::string id : {"aaaa0000", kId, "omp:aaaa0000"}) {
+    EXPECT_EQ(run_here({"text", id}), kDone) << id << ": " << err();
+    EXPECT_THAT(out(), HasSubstr("first words"));
+  }
+  EXPECT_EQ(run_here({"doctor", "--repair", "aaaa0000"}), kDone) << err();
+  EXPECT_EQ(run_here({"show", "aaaa0000", "--json"}), kDone) << err();
+  EXPECT_EQ(json::string_member(*json::member(parsed(), "header"), "id"), kId);
+}
+
 TEST_F(CommandLineTest, MissingSessionFails) {
   write_two_entries();
   EXPECT_EQ(run_here({"show", "ffff"}), kFailed);
