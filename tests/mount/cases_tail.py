@@ -1,6 +1,7 @@
 """`arborfs tail` prints the last line of each session that changes, without a mount."""
 
 import json
+import os
 import signal
 
 from mounting import BINARY, equal, eventually
@@ -51,3 +52,23 @@ def test_tail_of_a_session_leaves_out_the_others(case):
 
     eventually(10, said, "the change")
     equal({line["session"] for line in lines()}, {one.id})
+
+
+def test_tail_prints_a_text_once(case):
+    """A change of a session that says nothing new, such as a label or a touch, prints no line."""
+    one, other = case.agent.talk(), case.agent.talk()
+    _, lines = follow(case, "--all")
+
+    def said(session, text):
+        """Says it until the verb, which begins to watch some time, has printed it."""
+        session.user(text)
+        session.grow()
+        return any(line["text"] == text for line in lines())
+
+    eventually(10, lambda: said(one, "first"), "the first line")
+    eventually(10, lambda: said(other, "elsewhere"), "the other session")
+    before = lines()
+    for text in ("a", "b", "c"):
+        os.utime(one.path)
+        eventually(10, lambda text=text: said(other, text), "the other session")
+    equal({line["session"] for line in lines()[len(before):]}, {other.id})

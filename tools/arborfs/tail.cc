@@ -57,17 +57,27 @@ std::string last_line_of(std::string_view text) {
   }
 }
 
-/// The last line of the newest text on the path to the leaf; "" if there is none or it cannot be read.
-std::string last_line(Session& session) {
+/// What a line of the output is about: it is printed once.
+struct LastSaid {
+  std::string line;          // the last one of the newest text on the path to the leaf
+  std::uint64_t offset = 0;  // of that text in the log
+  std::string title;
+  bool operator==(const LastSaid&) const = default;
+};
+
+/// Without a line if there is no text or it cannot be read.
+LastSaid last_said(Session& session) {
+  LastSaid said;
+  said.title = session.title();
   if (!session.refresh(Depth::index)) {
-    return "";
+    return said;
   }
   std::vector<Place> places;
   std::shared_ptr<const LogSource> log;
   {
     const auto guard = session.read();
     if (!guard) {
-      return "";
+      return said;
     }
     const LogIndex& index = guard->index();
     log = guard->log();
@@ -80,11 +90,13 @@ std::string last_line(Session& session) {
   }
   for (const Place& place : places) {
     const auto text = read_text(*session.format().renderer, *log, place.type, place.offset, place.length);
-    if (const std::string line = text ? last_line_of(*text) : ""; !line.empty()) {
-      return line;
+    if (std::string line = text ? last_line_of(*text) : ""; !line.empty()) {
+      said.line = std::move(line);
+      said.offset = place.offset;
+      return said;
     }
   }
-  return "";
+  return said;
 }
 
 std::string clock_words(std::int64_t time_ms) {
@@ -95,21 +107,17 @@ std::string clock_words(std::int64_t time_ms) {
   return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &parts)};
 }
 
-void print_change(const Listed& of, std::int64_t time_ms, bool json, Terminal& io) {
-  const std::string said = last_line(*of.session);
+void print_change(const Listed& of, const LastSaid& said, std::int64_t time_ms, bool json, Terminal& io) {
   const std::string project = of.project ? of.project->name : "";
   if (json) {
     auto object = JsonText::object().add("time", json::iso_time(time_ms)).add("session", of.id);
-    object.add("agent", of.session->agent())
-        .add("project", project)
-        .add("title", of.session->title())
-        .add("text", said);
+    object.add("agent", of.session->agent()).add("project", project).add("title", said.title).add("text", said.line);
     io.out << terminal_safe_json(object.str()) << std::endl;
     return;
   }
   const std::string shown = title_or_message(*of.session, kShownTitle);
   const std::string text =
-      clock_words(time_ms) + "  " + std::string(of.session->agent()) + "  " + project + "  " + shown + "  " + said;
+      clock_words(time_ms) + "  " + std::string(of.session->agent()) + "  " + project + "  " + shown + "  " + said.line;
   io.out << (io.out_is_terminal ? cut(text, io.width) : text) << std::endl;
 }
 
@@ -130,16 +138,23 @@ std::vector<Change> newest_of_each(const std::vector<Change>& changes) {
   return newest;
 }
 
+using Printed = std::unordered_map<std::uint32_t, LastSaid>;  // by session, the last one
+
 /// Prints changes of one session, or of all, until the output cannot be written or the process is interrupted.
-int follow(const SessionPtr& only, std::uint64_t seen, Catalog& catalog, const CommandLine& line, Terminal& io) {
-  std::unordered_map<std::uint32_t, std::int64_t> printed;  // by session, the time of its last write then
+int follow(const SessionPtr& only, std::uint64_t seen, Printed printed, Catalog& catalog, const CommandLine& line,
+           Terminal& io) {
   while (io.out && catalog.feed().wait(seen)) {
     const auto changes = catalog.feed().after(seen, kMostChanges);
     for (const Change& change : newest_of_each(changes)) {
       const auto session = catalog.view()->session(change.session);
-      const bool is_followed = session && (!only || session == only);
-      if (is_followed && std::exchange(printed[change.session], session->mtime_ns()) != session->mtime_ns()) {
-        print_change(listed(catalog, session), change.time_ms, line.json, io);
+      if (!session || (only && session != only)) {
+        continue;
+      }
+      const LastSaid said = last_said(*session);
+      const auto [last, is_new] = printed.try_emplace(change.session, said);
+      if (is_new || last->second != said) {
+        last->second = said;
+        print_change(listed(catalog, session), said, change.time_ms, line.json, io);
       }
     }
     seen = changes.empty() ? catalog.feed().last_sequence() : changes.back().sequence;
@@ -167,14 +182,16 @@ int run_tail(const CommandLine& line, Terminal& io) {
   }
   const Watcher watcher(**catalog, Watcher::Mode::inotify);
   const std::uint64_t seen = (*catalog)->feed().last_sequence();
+  Printed printed;
   if (only) {
     const Listed of = listed(**catalog, only);
-    print_change(of, of.mtime_ns / 1'000'000, line.json, io);
+    const auto [said, is_new] = printed.emplace(only->number(), last_said(*only));
+    print_change(of, said->second, of.mtime_ns / 1'000'000, line.json, io);
   }
   if (io.err_is_terminal) {
     io.err << "waiting for changes; Ctrl-C ends\n";
   }
-  return follow(only, seen, **catalog, line, io);
+  return follow(only, seen, std::move(printed), **catalog, line, io);
 }
 
 }  // namespace arborfs::cli
