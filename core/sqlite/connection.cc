@@ -66,7 +66,7 @@ Result<bool> Statement::step() {
   if (code == SQLITE_ROW || code == SQLITE_DONE) {
     return code == SQLITE_ROW;
   }
-  return error_from_sqlite(code, "cannot read the database");
+  return error_from_sqlite(code, "cannot read the database", sqlite3_db_handle(statement_));
 }
 
 void Statement::reset() {
@@ -129,7 +129,7 @@ Result<Connection> Connection::open(const std::string& uri, int flags, const cha
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, vfs);
   Connection connection(handle);
   if (code != SQLITE_OK) {
-    return error_from_sqlite(code, kCannotOpen);
+    return error_from_sqlite(code, kCannotOpen, handle);
   }
   distrust(handle);
   connection.wait_for_locks(kPatience);
@@ -147,7 +147,7 @@ void Connection::wait_for_locks(std::chrono::milliseconds patience) const {
 
 Result<void> Connection::run(const char* sql) const {
   const int code = sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr);
-  return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen));
+  return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen, connection_));
 }
 
 void Connection::leave_out_triggers() const {
@@ -158,7 +158,7 @@ Result<Statement> Connection::prepare(std::string_view sql) const {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   if (code != SQLITE_OK) {
-    return error_from_sqlite(code, "cannot query the database");
+    return error_from_sqlite(code, "cannot query the database", connection_);
   }
   return Statement(statement);
 }

@@ -2,9 +2,27 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+
 namespace arborfs::sqlite {
 
-Error error_from_sqlite(int code, const std::string& doing) {
+namespace {
+
+/// SQLite reports a full disk as such only for the database, not for its -shm and -wal.
+bool is_disk_full(int code, sqlite3* connection) {
+  const int family = code & 0xFF;
+  const int error = connection != nullptr && (family == SQLITE_IOERR || family == SQLITE_CANTOPEN)
+                        ? sqlite3_system_errno(connection)
+                        : 0;
+  return family == SQLITE_FULL || error == ENOSPC || error == EDQUOT;
+}
+
+}  // namespace
+
+Error error_from_sqlite(int code, const std::string& doing, sqlite3* connection) {
+  if (is_disk_full(code, connection)) {
+    return {Errc::no_space, doing + ": no space left"};
+  }
   switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -23,8 +41,6 @@ Error error_from_sqlite(int code, const std::string& doing) {
       return {Errc::too_large, doing + ": a value is too long"};
     case SQLITE_INTERRUPT:
       return {Errc::interrupted, doing + ": interrupted"};
-    case SQLITE_FULL:
-      return {Errc::no_space, doing + ": no space left"};
     default:
       return {Errc::io, doing + ": " + sqlite3_errstr(code)};
   }

@@ -5,9 +5,12 @@
 
 #include "core/base/error.h"
 
+struct sqlite3;
+
 namespace arborfs::sqlite {
 
-/// `doing` is the operation that failed, such as "cannot open the database".
-Error error_from_sqlite(int code, const std::string& doing);
+/// `doing` is the operation that failed, such as "cannot open the database"; right after it failed on `connection`, if
+/// that is not null.
+Error error_from_sqlite(int code, const std::string& doing, sqlite3* connection = nullptr);
 
 }  // namespace arborfs::sqlite

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 from cases_requests import Requests, all_sleep
-from mounting import PATIENCE, Metronome, equal, eventually, variants, visible_within
+from mounting import PATIENCE, Metronome, equal, eventually, needs_root, variants, visible_within
 from views import status
+from volumes import tmpfs
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opencode"
 STORES = ("first-sqlite-1.2.1", "fresh-1.18.33", "migrated-1.18.33", "files")
@@ -203,6 +204,23 @@ def test_opencode_takes_messages_and_titles(case):
     equal(database.execute("PRAGMA foreign_key_check").fetchall(), [], "foreign keys")
     equal(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)], "integrity")
     database.close()
+
+
+@needs_root
+def test_a_full_disk_is_named_by_writes_to_opencode(case):
+    """The command line says that no space is left, also if SQLite cannot make a file beside the database; nothing is
+    changed, and a write works when there is room again."""
+    volume = tmpfs(case)
+    folder = volume.point / "opencode"
+    shutil.copytree(SAMPLES / "fresh-1.18.33", folder)
+    before = rows(folder)
+    with volume.filled():
+        for words in (("append", SESSION, "hello"), ("rm", "--yes", SESSION)):
+            done = case.arborfs(*words, "--store", f"opencode={folder}", check=False)
+            equal(done.returncode, 1, words)
+            assert b"no space left" in done.stderr, done.stderr
+    equal(rows(folder), before, "the database")
+    case.arborfs("append", SESSION, "hello", "--store", f"opencode={folder}")
 
 
 def rows(folder):
