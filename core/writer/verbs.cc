@@ -216,10 +216,18 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   return Answer{line_of(made), nullptr};
 }
 
+Error is_no_object() {
+  return {Errc::invalid_argument, "the command is not one JSON object; read this file for its usage"};
+}
+
+Result<void> judge_replace(Writer& /*writer*/, const Subject& /*subject*/, const Incoming& incoming) {
+  return incoming.is_json || is_blank(incoming.text) ? Result<void>() : Result<void>(is_no_object());
+}
+
 Result<Answer> run_replace(Writer& writer, const Subject& subject, std::string text, bool /*is_json*/) {
   json::Document command;
   if (!json::is_valid_utf8(text) || !json::parse(text, command) || !command.IsObject()) {
-    return Error{Errc::invalid_argument, "the command is not one JSON object; read this file for its usage"};
+    return is_no_object();
   }
   const auto first = json::string_member(command, "first");
   const auto last = json::string_member(command, "last");
@@ -332,7 +340,7 @@ const std::vector<Verb>& all_verbs() {
        kForeignForkUsage},
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
-      {"replace", Framing::messages, true, kReplaceUsage, run_replace},
+      {"replace", Framing::messages, true, kReplaceUsage, run_replace, judge_replace},
       {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>},
       {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>},
       {"rewind", Framing::lines, false, kRewindUsage, checked<run_rewind>},

@@ -9,7 +9,7 @@ from pathlib import Path
 from faults import RENAME, Faults
 from mounting import equal, eventually, fails_with, variants, visible_within
 from views import entry_ids, status
-from writing import answer_of
+from writing import answer_of, refused
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opal"
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV)
@@ -100,6 +100,7 @@ def test_opal_messages_are_replaced(case):
         equal(written[1], lines[0].replace("b222", answer["id"]), "the line that follows")
         equal((answer["parentId"], len(written)), (None, 4), "the answer, and lines")
         fails_with(errno.EINVAL, answer_of, folder / "replace", '{"first":"c333","last":"#1","messages":[]}\n')
+        refused("echo bla > replace", folder, "Invalid argument")
         equal(log.read_text().splitlines(), written, "after a refusal")
 
 
