@@ -50,6 +50,27 @@ void add_calls(const json::Value& message, std::set<std::string>& open) {
   }
 }
 
+/// As find_by_word, without `^`.
+Result<std::optional<Ordinal>> find_plain_word(const LogIndex& index, Ordinal leaf, std::string_view word) {
+  if (word == "leaf") {
+    return std::optional(leaf);
+  }
+  if (word != "last" && word != "last-user" && word != "last-assistant") {
+    return std::optional<Ordinal>();
+  }
+  const std::string_view role = word == "last" ? "" : word.substr(std::string_view("last-").size());
+  const auto path = path_to(index, leaf);
+  const auto found = std::find_if(path.rbegin(), path.rend(), [&](Ordinal step) {
+    return index.entry(step).type == EntryType::message && (role.empty() || index.name(step) == role);
+  });
+  if (found == path.rend()) {
+    return Error{Errc::not_found, "the current branch has no message" +
+                                      (role.empty() ? "" : " of the " + std::string(role)) +
+                                      "; 'arborfs tree' shows the branches"};
+  }
+  return std::optional(*found);
+}
+
 }  // namespace
 
 Ordinal entry_meant(const LogIndex& index, std::string_view spelled) {
@@ -84,23 +105,21 @@ Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled
 }
 
 Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf, std::string_view word) {
-  if (word == "leaf") {
-    return std::optional(leaf);
+  const std::string_view name = word.substr(0, word.find_last_not_of('^') + 1);
+  if (name == word || name.empty() || entry_meant(index, word) != kNoEntry) {
+    return find_plain_word(index, leaf, word);
   }
-  if (word != "last" && word != "last-user" && word != "last-assistant") {
-    return std::optional<Ordinal>();
+  ASSIGN_OR_RETURN(auto found, find_plain_word(index, leaf, name));
+  if (!found) {
+    ASSIGN_OR_RETURN(found, find_target(index, name));
   }
-  const std::string_view role = word == "last" ? "" : word.substr(std::string_view("last-").size());
-  const auto path = path_to(index, leaf);
-  const auto found = std::find_if(path.rbegin(), path.rend(), [&](Ordinal step) {
-    return index.entry(step).type == EntryType::message && (role.empty() || index.name(step) == role);
-  });
-  if (found == path.rend()) {
-    return Error{Errc::not_found, "the current branch has no message" +
-                                      (role.empty() ? "" : " of the " + std::string(role)) +
-                                      "; 'arborfs tree' shows the branches"};
+  for (std::size_t steps = word.size() - name.size(); steps > 0; --steps) {
+    if (*found == kNoEntry) {
+      return Error{Errc::not_found, "the session has no entry so far before it"};
+    }
+    *found = index.parent(*found);
   }
-  return std::optional(*found);
+  return found;
 }
 
 Result<void> check_branch_end(const Session& session, Ordinal ordinal) {

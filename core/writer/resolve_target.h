@@ -19,8 +19,9 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
 
 /// The entry that a word means on the path to `leaf`: `leaf` itself, or the newest message, message of the user or of
-/// the assistant for `last`, `last-user` and `last-assistant`. Nothing for other words. Errors: not_found if the path
-/// has no such message.
+/// the assistant for `last`, `last-user` and `last-assistant`. A `^` after it, or after another name of an entry, means
+/// the entry before it, `^^` the one before that; kNoEntry before the first one. Nothing for other words. Errors:
+/// not_found if the path has no such message, or no entry has the name before a `^`.
 Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf, std::string_view word);
 
 /// Fails if a branch that ends at this entry would end in tool calls without results, which models refuse

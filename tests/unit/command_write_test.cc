@@ -214,6 +214,23 @@ TEST_F(CommandWriteTest, WordsNameTheLastMessagesOfTheCurrentBranch) {
   expect_refused({"append", kId, "more", "--at=last-assistant"}, "no message of the assistant");
 }
 
+TEST_F(CommandWriteTest, ACaretNamesTheEntryBefore) {
+  EXPECT_EQ(run({"branch", kId, "last-user^", "--json"}), kDone) << err();
+  EXPECT_EQ(result()["leaf"], "e1e1e1e1");
+  EXPECT_EQ(run({"append", kId, "another way"}), kDone) << err();
+  EXPECT_EQ(last()["parentId"], "e1e1e1e1");
+  EXPECT_EQ(run({"branch", kId, "e2e2^^", "--json"}), kDone) << err();
+  EXPECT_EQ(result()["leaf"], "root");
+  EXPECT_EQ(run({"text", kId, "#2^"}), kDone) << err();
+  EXPECT_EQ(out(), "first words\n");
+  EXPECT_EQ(run({"label", kId, "e2e2e2e2", "odd^"}), kDone) << err();
+  EXPECT_EQ(run({"branch", kId, "odd^", "--json"}), kDone) << err();
+  EXPECT_EQ(result()["leaf"], "e2e2e2e2") << "a label with this name";
+  expect_refused({"branch", kId, "e2e2^^^"}, "'e2e2^^^': the session has no entry so far before it");
+  expect_refused({"branch", kId, "ffff^"}, "no entry of the session has this name");
+  expect_refused({"branch", kId, "^"}, "no entry of the session has this name");
+}
+
 TEST_F(CommandWriteTest, BranchReportsWhereAgentsContinue) {
   EXPECT_EQ(run({"branch", kId, "#1"}), kDone);
   EXPECT_EQ(out(), "e1e1e1e1\n");

@@ -202,7 +202,11 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   if (spelled.empty()) {
     return guard.leaf();
   }
-  ASSIGN_OR_RETURN(const auto meant, find_by_word(guard.index(), guard.leaf(), spelled));
+  const auto word = find_by_word(guard.index(), guard.leaf(), spelled);
+  if (!word) {
+    return about_word(spelled, word.error());
+  }
+  const std::optional<Ordinal> meant = *word;
   if (meant) {
     return *meant;
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kSessionHelp = "Path, id, unique prefix of the id, AGENT:ID, or 'latest'";
 constexpr const char* kEntryHelp =
     "Id, unique prefix of the id (at least 4 characters), number (#42), file name, label, or one of leaf, last, "
-    "last-user, last-assistant";
+    "last-user, last-assistant; ENTRY^ is the entry before it";
 constexpr const char* kFooter =
     "SESSION is the path of a log or of a session's folder in a mount, an id, a\n"
     "unique prefix of an id, or 'latest'; AGENT:ID is a session of that agent.\n"
