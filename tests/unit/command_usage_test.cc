@@ -111,6 +111,30 @@ TEST_F(CommandUsageTest, MistypedWordsGetSuggestions) {
   }
 }
 
+TEST_F(CommandUsageTest, TwoDashesEndTheOptionsAnywhere) {
+  const std::string here = "--agent-dir=" + store.root();
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{here, "search", "first", "--", "-nowhere"},
+                                             {"search", here, "--", "first", "-nowhere"},
+                                             {"search", "first", here, "-n", "5", "--", "-nowhere"}}) {
+    EXPECT_EQ(run(words), kDone) << err();
+    EXPECT_THAT(out(), HasSubstr("first words"));
+  }
+  EXPECT_EQ(run({here, "search", "first", "--", "-words"}), kFailed) << out();
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(read({"search", "a", "-n", "5", "--", "-b", "--", "-c"}).query_text(), "a -b -- -c");
+  EXPECT_EQ(read({"ls", "-qcn", "5", "--"}).limit, 5U);
+  EXPECT_EQ(read({"text", "id", "--code", "--", "-1"}).entry, "-1");
+  EXPECT_EQ(read({"rm", "a", "--", "-b"}).sessions, (std::vector<std::string>{"a", "-b"}));
+}
+
+TEST_F(CommandUsageTest, SearchSaysHowToExcludeAWord) {
+  EXPECT_EQ(run({"search", "test", "-goat"}), kUsage);
+  EXPECT_THAT(err(),
+              StartsWith("arborfs: unknown option '-goat'; to exclude a word, write -- before the query: arborfs "
+                         "search -- WORD -goat\n"));
+}
+
 TEST_F(CommandUsageTest, StrayArgumentsAreNamedInOrder) {
   EXPECT_EQ(run({"show", "a", "b", "--json=false", "c"}), kUsage);
   EXPECT_THAT(err(), HasSubstr("unexpected arguments 'b' 'c'"));

@@ -44,17 +44,38 @@ std::vector<std::string> with_verb(std::vector<std::string> words) {
   return words;
 }
 
+bool takes_value(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
+
+/// words_of_option() for short options, of which all but the last are flags: -q, -qn 5, -qn5.
+std::size_t words_of_short_options(const CLI::App& verb, const std::string& word) {
+  for (std::size_t at = 1; at < word.size(); ++at) {
+    const CLI::Option* option = verb.get_option_no_throw(std::string("-") + word[at]);
+    if (option == nullptr) {
+      return 0;
+    }
+    if (takes_value(*option)) {
+      return at + 1 == word.size() ? 2 : 1;
+    }
+  }
+  return 1;
+}
+
 /// The number of words that an option takes, itself included; 0 if the verb has no such option.
 std::size_t words_of_option(const CLI::App& verb, const std::string& word) {
   if (!is_option(word)) {
     return 0;
   }
-  const std::string name = word.substr(0, word.starts_with("--") ? word.find('=') : 2);
+  if (!word.starts_with("--")) {
+    return words_of_short_options(verb, word);
+  }
+  const std::string name = word.substr(0, word.find('='));
   const CLI::Option* option = verb.get_option_no_throw(name);
   if (option == nullptr) {
     return 0;
   }
-  return option->get_items_expected_max() > 0 && word.size() == name.size() ? 2 : 1;
+  return takes_value(*option) && word.size() == name.size() ? 2 : 1;
 }
 
 /// True if the words before `end` are options of the verb and their values.
@@ -87,6 +108,29 @@ std::vector<std::string> verb_first(const Grammar& grammar, std::vector<std::str
   return words;
 }
 
+/// Moves the end of the options, `--`, before the verb's first argument: `search a -n 5 -- -b` becomes
+/// `search -n 5 -- a -b`. CLI11 takes `--` for the end of the whole line where the verb needs no more arguments.
+std::vector<std::string> with_early_end(const Grammar& grammar, std::vector<std::string> words) {
+  const CLI::App* verb = grammar.verb(words.empty() ? "" : words[0]);
+  const auto end = std::find(words.begin(), words.end(), "--");
+  if (verb == nullptr || end == words.end()) {
+    return words;
+  }
+  std::vector<std::string> options{words[0]};
+  std::vector<std::string> arguments;
+  for (auto word = words.begin() + 1; word < end;) {
+    const auto taken = static_cast<std::ptrdiff_t>(std::max<std::size_t>(words_of_option(*verb, *word), 1));
+    const auto next = word + std::min(taken, end - word);
+    auto& into = is_option(*word) ? options : arguments;
+    into.insert(into.end(), word, next);
+    word = next;
+  }
+  options.emplace_back("--");
+  options.insert(options.end(), arguments.begin(), arguments.end());
+  options.insert(options.end(), end + 1, words.end());
+  return options;
+}
+
 /// Wraps the help, whose descriptions begin at one column, for a terminal of 80 columns.
 std::string wrapped(const std::string& help) {
   constexpr std::size_t kWidth = 80;
@@ -117,6 +161,12 @@ std::string no_option(const std::string& word, const std::vector<CLI::App*>& app
   }
   const std::string meant = name.size() > 2 ? nearest(name.substr(name.find_first_not_of('-')), names) : "";
   return "unknown option " + quoted(name) + did_you_mean(meant.empty() ? "" : "--" + meant);
+}
+
+/// The complaint about a word that was probably meant to be excluded from a search.
+std::string no_word_of_search(const std::string& word) {
+  return "unknown option " + quoted(word) + "; to exclude a word, write -- before the query: arborfs search -- WORD " +
+         visible_line(word, kShownOfWord);
 }
 
 /// The complaint about the first of the options in front of a verb that it does not have.
@@ -179,7 +229,8 @@ std::string complaint(const CLI::ParseError& error, const Grammar& grammar, CLI:
                       const std::vector<std::string>& words) {
   const auto unplaced = strays(grammar, *verb, words);
   if (const auto option = std::find_if(unplaced.begin(), unplaced.end(), is_option); option != unplaced.end()) {
-    return no_option(*option, {verb});
+    return verb->get_name() == "search" && !option->starts_with("--") ? no_word_of_search(*option)
+                                                                      : no_option(*option, {verb});
   }
   const std::string said = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
@@ -253,6 +304,7 @@ CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   if (grammar.verb(words.empty() ? "" : words[0]) == nullptr) {
     words = with_verb(std::move(words));
   }
+  words = with_early_end(grammar, std::move(words));
   line.status = read_words(grammar, words, io);
   if (line.status != kDone) {
     line.run = nullptr;
