@@ -149,14 +149,20 @@ std::optional<CivilTime> parse_iso(std::string_view text) {
   return time;
 }
 
+std::optional<CivilTime> parse_civil(std::string_view text) {
+  const auto time = parse_iso(text);
+  return time ? time : parse_loose_date(text);
+}
+
+/// A day of the month of the time. chrono's years end at 32767; the calendar repeats every 400 years.
+std::chrono::year_month_day day_in_month(const CivilTime& time, int day) {
+  return {std::chrono::year(time.year % 400 + 2000), std::chrono::month(static_cast<unsigned>(time.month)),
+          std::chrono::day(static_cast<unsigned>(day))};
+}
+
 std::int64_t days_since_epoch(const CivilTime& time) {
-  using std::chrono::day;
-  using std::chrono::sys_days;
-  using std::chrono::year_month_day;
-  // chrono's years end at 32767; the calendar repeats every 400 years of 146097 days.
-  const int cycles = time.year / 400;
-  const sys_days first(year_month_day(std::chrono::year(time.year % 400 + 2000),
-                                      std::chrono::month(static_cast<unsigned>(time.month)), day(1)));
+  const int cycles = time.year / 400;  // of 146097 days
+  const std::chrono::sys_days first(day_in_month(time, 1));
   return first.time_since_epoch().count() + (cycles - 5) * std::int64_t{146097} + time.day - 1;
 }
 
@@ -184,11 +190,13 @@ void append_digits(std::int64_t number, std::size_t width, char after, std::stri
 }  // namespace
 
 std::optional<std::int64_t> parse_date(std::string_view text) {
-  std::optional<CivilTime> time = parse_iso(text);
-  if (!time) {
-    time = parse_loose_date(text);
-  }
+  const auto time = parse_civil(text);
   return time ? to_milliseconds(*time) : std::nullopt;
+}
+
+std::optional<std::int64_t> parse_calendar_date(std::string_view text) {
+  const auto time = parse_civil(text);
+  return time && day_in_month(*time, time->day).ok() ? to_milliseconds(*time) : std::nullopt;
 }
 
 std::string iso_time(std::int64_t milliseconds) {

@@ -126,7 +126,8 @@ TEST(Period, ReadsDaysAndAges) {
   EXPECT_EQ(end_of("2026-12"), start_of("2027-01-01"));
   EXPECT_EQ(start_of("2026"), start_of("2026-01-01"));
   EXPECT_EQ(end_of("2026"), start_of("2027-01-01"));
-  for (const char* word : {"", "d", "3x", "-3d", "999999d", "2026-13-01", "2026-13", "soon"}) {
+  for (const char* word :
+       {"", "d", "3x", "-3d", "999999d", "2026-13-01", "2026-13", "2026-02-30", "2026-02-30T10:00:00Z", "soon"}) {
     EXPECT_FALSE(start_of(word)) << word;
   }
 }

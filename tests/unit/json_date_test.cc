@@ -71,6 +71,18 @@ TEST(JsonDate, LooseFormsAreParsed) {
   }
 }
 
+TEST(JsonDate, ACalendarDateIsADayOfItsMonth) {
+  const ZoneScope utc("UTC");
+  EXPECT_EQ(iso_time(*parse_date("2026-02-30")), "2026-03-02T00:00:00.000Z");
+  for (const char* text : {"2026-02-30", "2026-02-29T10:00:00Z", "Feb 30, 2026", "2026/04/31", "2100-02-29", "soon"}) {
+    EXPECT_FALSE(parse_calendar_date(text)) << text;
+  }
+  for (const char* text : {"2024-02-29", "2026", "2026-02", "2026-12-31T23:59:59Z", "+012000-02-29", "2000-02-29"}) {
+    EXPECT_EQ(parse_calendar_date(text), parse_date(text)) << text;
+    EXPECT_TRUE(parse_date(text)) << text;
+  }
+}
+
 TEST(JsonDate, IsoTimesRoundTrip) {
   for (const std::int64_t time : {0L, -1L, 1'771'237'230'123L, -62'198'755'200'000L, 253'402'300'800'000L,
                                   8'640'000'000'000'000L, -8'640'000'000'000'000L, 951'782'400'000L}) {

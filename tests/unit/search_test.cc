@@ -57,7 +57,8 @@ TEST(SearchQuery, DatesAreTimes) {
 }
 
 TEST(SearchQuery, OddQueriesAreRefusedOrWords) {
-  for (const char* text : {"", "  ", "\"\"", "-only", "after:soon", "agent:a agent:b", "-role:user x"}) {
+  for (const char* text :
+       {"", "  ", "\"\"", "-only", "after:soon", "before:2026-02-30", "agent:a agent:b", "-role:user x"}) {
     EXPECT_EQ(parse_query(text).error().code, Errc::invalid_argument) << text;
   }
   EXPECT_EQ(parse_query("\xff").error().code, Errc::not_utf8);

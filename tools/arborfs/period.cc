@@ -39,7 +39,7 @@ std::optional<std::int64_t> midnight(const std::string& word, int later) {
   const bool is_day = has_form(word, "dddd-dd-dd");
   const bool is_month = has_form(word, "dddd-dd");
   const bool is_year = has_form(word, "dddd");
-  if (!(is_day || is_month || is_year) || !json::parse_date(word)) {
+  if (!(is_day || is_month || is_year) || !json::parse_calendar_date(word)) {
     return std::nullopt;
   }
   const std::string_view text = word;
@@ -94,7 +94,7 @@ std::optional<std::int64_t> time_of(const std::string& word, int later) {
     return day;
   }
   const auto moment = ago(word);
-  return moment ? moment : json::parse_date(word);
+  return moment ? moment : json::parse_calendar_date(word);
 }
 
 }  // namespace

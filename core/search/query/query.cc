@@ -85,7 +85,7 @@ Result<void> set_once(std::string& filter, const Part& part, std::string value) 
 }
 
 Result<void> set_time(std::optional<std::int64_t>& filter, const Part& part) {
-  const auto time = json::parse_date(part.value);
+  const auto time = json::parse_calendar_date(part.value);
   if (!time) {
     return {Errc::invalid_argument, part.filter + ": needs a date such as 2026-02-16"};
   }
