@@ -10,7 +10,7 @@ bool Format::takes(std::string_view verb) const {
 }
 
 Error only_reads(const Format& format) {
-  return {Errc::read_only, "arborfs only reads sessions of " + std::string(format.agent)};
+  return {Errc::read_only, "sessions of " + std::string(format.agent) + " can be read but not changed"};
 }
 
 Result<void> check_writable(const Format& format) {

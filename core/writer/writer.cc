@@ -126,7 +126,7 @@ Result<AdoptResult> Writer::adopt(const Conversation& /*conversation*/, const st
 }
 
 Result<CreateResult> Writer::create(const NewSession& wanted) {
-  return Error{Errc::unsupported, "arborfs creates no sessions of " + wanted.agent};
+  return Error{Errc::unsupported, "cannot create a session of " + wanted.agent};
 }
 
 Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& /*cwd*/, bool /*force*/) {

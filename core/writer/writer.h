@@ -176,6 +176,8 @@ class Writer {
   /// agent, read_only if no store of it is open.
   virtual Result<AdoptResult> fork_to(const SessionPtr& session, const ForeignFork& wanted);
   virtual Result<CreateResult> create(const NewSession& wanted);
+  /// True if create() can succeed.
+  [[nodiscard]] virtual bool creates() const { return false; }
   /// Moves the session to another working directory, and its log to the place of that directory's sessions.
   virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
   /// Moves the session to the trash, with the files that belong to it. Errors also: not_permitted unless allow_delete.

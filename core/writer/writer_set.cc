@@ -31,6 +31,28 @@ std::vector<std::string> WriterSet::agents() const {
   return agents;
 }
 
+std::vector<std::string> WriterSet::creating_agents() const {
+  std::vector<std::string> agents;
+  for (const auto& [agent, writer] : by_agent_) {
+    if (writer->creates()) {
+      agents.emplace_back(agent);
+    }
+  }
+  return agents;
+}
+
+Error WriterSet::with_advice(Error error, const std::string& agent) const {
+  const StoreSet& stores = catalog().stores();
+  const auto store = stores.first_of(agent);
+  const auto problem = store ? problem_of(*stores.at(*store)) : std::nullopt;
+  if (!store && (error.code == Errc::read_only || error.code == Errc::not_found)) {
+    error.message += "; name its folder with --store " + agent + "=DIR";
+  } else if (error.code == Errc::not_found && problem && problem->is_absent) {
+    error.message += "; start " + agent + " once, or name its folder with --store " + agent + "=DIR";
+  }
+  return error;
+}
+
 Writer& WriterSet::of(const SessionPtr& session) {
   const auto found = by_agent_.find(session->format().agent);
   return found == by_agent_.end() || !session->format().is_writable() ? *refusing_ : *found->second;
@@ -93,8 +115,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   }
   const auto store = catalog().stores().first_of(wanted.agent);
   if (!store) {
-    return Error{Errc::read_only,
-                 "no store of " + wanted.agent + " is open; name its folder with --store " + wanted.agent + "=DIR"};
+    return with_advice({Errc::read_only, "no store of " + wanted.agent + " is open"}, wanted.agent);
   }
   const SessionStore& target = *catalog().stores().at(*store);
   ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry));
@@ -113,15 +134,27 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   } else if (!conversation.cwd.starts_with('/')) {
     conversation.cwd = catalog().home();
   }
-  ASSIGN_OR_RETURN(auto adopted, found->second->adopt(conversation, wanted.agent));
-  adopted.left_out = conversation.left_out;
+  auto adopted = found->second->adopt(conversation, wanted.agent);
+  if (!adopted) {
+    return with_advice(adopted.error(), wanted.agent);
+  }
+  adopted->left_out = conversation.left_out;
   return adopted;
+}
+
+Result<CreateResult> WriterSet::create_for(const NewSession& wanted) {
+  const auto found = by_agent_.find(wanted.agent);
+  if (found == by_agent_.end() || !found->second->creates()) {
+    Error refused = refusing_->create(wanted).error();
+    return Error{refused.code, refused.message + ", only of " + join_words(creating_agents())};
+  }
+  auto made = found->second->create(wanted);
+  return made ? made : with_advice(made.error(), wanted.agent);
 }
 
 Result<CreateResult> WriterSet::create(const NewSession& wanted) {
   if (!wanted.agent.empty()) {
-    const auto found = by_agent_.find(wanted.agent);
-    return (found == by_agent_.end() ? *refusing_ : *found->second).create(wanted);
+    return create_for(wanted);
   }
   const StoreSet& stores = catalog().stores();
   const auto creates = [&](const auto& store) {

@@ -50,7 +50,12 @@ class WriterSet final : public Writer {
  private:
   /// A writer that refuses everything if there is none for the session.
   [[nodiscard]] Writer& of(const SessionPtr& session);
+  /// The agents to which sessions can be forked, or of which sessions can be created.
   [[nodiscard]] std::vector<std::string> agents() const;
+  [[nodiscard]] std::vector<std::string> creating_agents() const;
+  /// The error with what to do if the agent has no store, or none that exists.
+  [[nodiscard]] Error with_advice(Error error, const std::string& agent) const;
+  Result<CreateResult> create_for(const NewSession& wanted);
   class Refusing;
   std::vector<std::unique_ptr<Writer>> writers_;
   std::map<std::string_view, Writer*> by_agent_;

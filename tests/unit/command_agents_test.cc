@@ -69,6 +69,16 @@ TEST_F(CommandAgentsTest, DoctorFindsNothingInIntactSessions) {
   }
 }
 
+TEST_F(CommandAgentsTest, ForksOfSessionsThatAreOnlyReadNeedAnAgent) {
+  for (const std::string agent : {"opencode", "claude", "codex"}) {
+    EXPECT_EQ(
+        terminal.run({"fork", "latest", "--store=" + agent + "=" + tests::kSourceDir + "/tools/samples/" + agent}),
+        kFailed);
+    EXPECT_EQ(terminal.err.str(),
+              "arborfs: a fork of a session of " + agent + " needs the agent to fork to, such as --to omp\n");
+  }
+}
+
 TEST_F(CommandAgentsTest, WithoutSessionsTheErrorNamesNoAgent) {
   const std::string nowhere = scratch.root() + "/nowhere";
   std::vector<std::unique_ptr<testing::Variable>> places;

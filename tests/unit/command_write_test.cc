@@ -302,6 +302,16 @@ TEST_F(CommandWriteTest, ForksToOtherAgentsNameThePossibleOnesAndTheMissingStore
   expect_refused({"fork", kId, "--to=goat"}, "no store of goat is open; name its folder with --store goat=DIR\n");
 }
 
+TEST_F(CommandWriteTest, AgentsThatNeverRanAreToBeStartedFirst) {
+  const std::string nowhere = store.root() + "/nowhere";
+  for (const std::string agent : {"claude", "opencode", "pi", "opal"}) {
+    expect_refused({"fork", kId, "--to", agent, "--store=" + agent + "=" + nowhere},
+                   "; start " + agent + " once, or name its folder with --store " + agent + "=DIR\n");
+  }
+  expect_refused({"new", store.root(), "-a", "opal", "--store=opal=" + nowhere}, "; start opal once, or name its");
+  EXPECT_FALSE(fs::exists(nowhere));
+}
+
 TEST_F(CommandWriteTest, BranchWritesASummary) {
   EXPECT_EQ(run({"branch", kId, "#1", "tried X:\nfailed", "--json"}), kDone) << err();
   EXPECT_EQ(last()["type"], "branch_summary");
@@ -414,8 +424,10 @@ TEST_F(CommandWriteTest, NewCreatesASession) {
   EXPECT_EQ(header["parentSession"], kId);
   EXPECT_EQ(Line(lines[1])["model"], "ant/hill");
   expect_refused({"new", cwd, "--parent-session", "ffff"}, "ffff");
-  expect_refused({"new", cwd, "--agent", "opal"}, "no store of Opal is open");
-  expect_refused({"new", cwd, "--agent", "codex"}, "arborfs creates no sessions of codex");
+  expect_refused({"new", cwd, "--agent", "opal"}, "no store of opal is open; name its folder with --store opal=DIR\n");
+  expect_refused({"new", cwd, "--agent", "codex"},
+                 "cannot create a session of codex, only of goat, omp, opal and pi\n");
+  expect_refused({"new", cwd, "--agent", "claude"}, "cannot create a session of claude, only of goat");
   expect_refused({"new", cwd, "--provider", "Elsewhere"}, "sessions of omp store no provider");
 }
 

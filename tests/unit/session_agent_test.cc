@@ -249,7 +249,7 @@ TEST_F(ForeignSession, HasNoControlFileButFork) {
 TEST_F(ForeignSession, EveryWriteSaysThatItIsOnlyRead) {
   const auto expect_refused = [](const Error& error) {
     EXPECT_EQ(error.code, Errc::read_only);
-    EXPECT_EQ(error.message, "arborfs only reads sessions of heron");
+    EXPECT_EQ(error.message, "sessions of heron can be read but not changed");
   };
   expect_refused(writer.check(session).error());
   expect_refused(writer.label(session, {{"e1", "name"}}, false).error());
@@ -262,7 +262,7 @@ TEST_F(ForeignSession, EveryWriteSaysThatItIsOnlyRead) {
   expect_refused(OmpWriter(catalog, deleting).remove(session, true).error());
   const auto status = session_status(*session, catalog);
   EXPECT_FALSE(status.writable);
-  EXPECT_EQ(status.read_only_reason, "arborfs only reads sessions of heron");
+  EXPECT_EQ(status.read_only_reason, "sessions of heron can be read but not changed");
   EXPECT_TRUE(std::filesystem::exists(temp.log("-work", "1111")));
 }
 

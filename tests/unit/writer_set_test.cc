@@ -48,7 +48,7 @@ TEST_F(OfTwoFormats, SessionsOfAFormatThatIsOnlyReadTakeNothing) {
         writer->rewind(theirs, "c", true).error(), writer->replace(theirs, {"a", "b", {}}).error(),
         writer->summarize(theirs, "").error(), writer->remove(theirs).error()}) {
     EXPECT_EQ(error.code, Errc::read_only);
-    EXPECT_EQ(error.message, "arborfs only reads sessions of heron");
+    EXPECT_EQ(error.message, "sessions of heron can be read but not changed");
   }
 }
 
@@ -67,7 +67,7 @@ TEST_F(OfTwoFormats, CallsGoToTheWriterOfTheFormat) {
   EXPECT_EQ(writers.append_text(ours, {"to omp", false, ""})->id, "to omp");
   EXPECT_EQ(writers.set_title(ours, "a title", false, "user").error().code, Errc::unsupported);
   EXPECT_EQ(writers.append_text(theirs, {"to nobody", false, ""}).error().code, Errc::read_only);
-  EXPECT_EQ(writers.create({"/tmp", "", "", "", "heron"}).error().message, "arborfs creates no sessions of heron");
+  EXPECT_EQ(writers.create({"/tmp", "", "", "", "heron"}).error().message, "cannot create a session of heron, only of ");
 }
 
 }  // namespace

@@ -273,6 +273,10 @@ int run_fork(const CommandLine& line, Terminal& io) {
     return fail(io, opened.error());
   }
   const Session& session = *opened->of.session;
+  if (line.agent.empty() && !session.format().takes("fork")) {
+    return fail(io, {Errc::invalid_argument, "a fork of a session of " + std::string(session.agent()) +
+                                                 " needs the agent to fork to, such as --to omp"});
+  }
   std::string cwd;
   const bool is_own = line.agent == session.agent() && session.format().takes("fork");
   const auto store = opened->catalog->stores().first_of(line.agent);

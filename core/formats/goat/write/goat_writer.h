@@ -37,6 +37,7 @@ class GoatWriter final : public Writer {
   Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
                             const std::optional<std::string>& title = std::nullopt) override;
   Result<CreateResult> create(const NewSession& wanted) override;
+  [[nodiscard]] bool creates() const override { return true; }
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   /// Changes nothing that an agent uses, so the session may be live.

@@ -162,7 +162,7 @@ Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
   }
   const auto number = catalog().stores().first_of("goat");
   if (!number) {
-    return Error{Errc::not_found, "there is no store of goat"};
+    return Error{Errc::not_found, "no store of goat is open"};
   }
   const SessionStore& store = *catalog().stores().at(*number);
   ASSIGN_OR_RETURN(const auto cwd, clean_cwd(wanted.cwd, settings().mountpoint));

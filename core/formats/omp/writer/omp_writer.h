@@ -51,6 +51,7 @@ class OmpWriter final : public Writer {
                             const std::optional<std::string>& title = std::nullopt) override;
   /// Without an agent: of omp, or of pi if only logs of pi are found.
   Result<CreateResult> create(const NewSession& wanted) override;
+  [[nodiscard]] bool creates() const override { return true; }
   /// In pi's own format if `agent` is pi.
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false) override;

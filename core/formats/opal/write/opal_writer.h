@@ -45,6 +45,7 @@ class OpalWriter final : public Writer {
   /// Opal keeps no working directory, so that of `wanted` is not used. Errors also: invalid_argument for a session that
   /// the new one would continue.
   Result<CreateResult> create(const NewSession& wanted) override;
+  [[nodiscard]] bool creates() const override { return true; }
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;

@@ -175,7 +175,7 @@ Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::stri
 Result<CreateResult> OpalWriter::create(const NewSession& wanted) {
   const auto store = catalog().stores().first_of(kAgent);
   if (!store) {
-    return Error{Errc::not_found, "no store of Opal is open"};
+    return Error{Errc::not_found, "no store of opal is open"};
   }
   if (!wanted.parent_session.empty()) {
     return Error{Errc::invalid_argument, "sessions of Opal do not record which session they continue"};

@@ -58,6 +58,9 @@ Result<AdoptResult> OpenCodeWriter::adopt(const Conversation& conversation, cons
   LogPlace place{"", "", number};
   if (&store.format() == &opencode_format()) {
     const std::string database = store.path_of(place);
+    if (const auto found = Dir::stat_root(database); !found && found.error().code == Errc::not_found) {
+      return Error{Errc::not_found, "there is no database " + database};
+    }
     ASSIGN_OR_RETURN(place.file,
                      opencode::adopt_in_database(
                          database, sync ? sqlite::Transaction::Sync::full : sqlite::Transaction::Sync::left_to_kernel,
