@@ -94,7 +94,7 @@ refused, `status.json` has the reason.
     echo "and now this" > branches/ID/append       on another branch
     echo a1b2c3d4 > branch                         continue from that entry; also #42, a label, root
     printf 'a1b2c3d4\nTried X\n' > branch          the same, with a summary of the abandoned branch
-    ln -s ../entries/000042-* labels/checkpoint    a label; mv renames it, rm removes it
+    ln -s $(readlink leaf) labels/checkpoint       a label on the leaf; mv renames it, rm removes it
     echo "New title" > title
     echo > fork                                    a copy of the session; `echo a1b2c3d4` copies the path to that entry
 

@@ -5,7 +5,7 @@
 
 namespace arborfs {
 
-/// For omp and pi; other formats have their own texts (Format::usages).
+/// For omp; other formats have their own texts (Format::usages).
 inline constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
@@ -16,7 +16,7 @@ inline constexpr std::string_view kAppendUsage =
     "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
     "  \"force\":true                        write even if an agent may have the session open\n"
     "arborfs sets id, parentId and timestamp of an entry; a message keeps its own timestamp.\n"
-    "A text of more than 500,000 characters is shortened, as agents do.\n"
+    "A text of more than 500,000 characters is shortened, as omp does.\n"
     "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
@@ -58,7 +58,8 @@ inline constexpr std::string_view kReplaceUsage =
     "The entries after the run then follow the new messages; without new messages the run is removed from the path.\n";
 inline constexpr std::string_view kSummaryUsage =
     "Write an empty line to this file to append a message that summarises a run for later sessions, or write your own\n"
-    "text for it, with all its lines in one write.\n"
+    "text for it. Lines that arrive in one write are one message, as with cat FILE > summary; the printf of a shell\n"
+    "writes each line by itself.\n"
     "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}.\n";
 inline constexpr std::string_view kCheckpointUsage =
     "Write a name, and files below the session's working directory, on one line to save them in a checkpoint.\n"

@@ -70,7 +70,7 @@ def test_control_files_say_what_the_sessions_of_each_agent_take(case):
     """append reads as a text that is true for the agent; fork names an agent where only that works."""
     session = with_a_picture(case)
     _, options = stores(case)
-    takes = {"pi": '"type":"custom"', "opal": '"role":"tool_result"', "goat": "a record of the transcript",
+    takes = {"pi": "images, are kept whole", "opal": '"role":"tool_result"', "goat": "a record of the transcript",
              "opencode": "JSON are refused"}
     with case.mount(options) as mount:
         for agent in TARGETS:

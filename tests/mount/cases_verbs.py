@@ -81,6 +81,16 @@ def test_append_to_another_branch_moves_the_leaf(case):
 # -- labels
 
 
+def test_example_of_a_label_in_the_readme_works_as_printed(case):
+    """The command that README.md of the mount shows for a label puts one on the leaf."""
+    with one_session(case) as (session, folder, mount):
+        lines = (mount / "README.md").read_text().splitlines()
+        command, = [line.strip().split("  ")[0] for line in lines if line.startswith("    ln -s ")]
+        shell(command, cwd=folder)
+        equal(added(session)[0]["targetId"], session.entries[-1]["id"])
+        equal(os.listdir(folder / "labels"), ["checkpoint"])
+
+
 def test_links_set_rename_and_clear_labels(case):
     """ln -s sets a label, mv renames it, rm clears it; ls shows each change at once."""
     with one_session(case) as (session, folder, _):
