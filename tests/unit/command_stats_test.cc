@@ -110,6 +110,21 @@ TEST_F(CommandStatsTest, ATerminalShowsBars) {
                           HasSubstr("1  1,000      20         300            4  0.5000  ██")));
 }
 
+TEST_F(CommandStatsTest, NamesGoBeforeBars) {
+  terminal.io.out_is_terminal = true;
+  terminal.variables["NO_COLOR"] = "1";
+  store.write("-work-kites-x1", "three",
+              testing::TempStore::header("dddd000011112222", "/work/kites/x1") + "\n" +
+                  answer("e4", "2026-02-18T10:00:00.000Z", "small", "1"));
+  terminal.io.width = 80;
+  EXPECT_THAT(stats({"--by=project"}),
+              AllOf(HasSubstr("\nwork-kites-x1 "), HasSubstr("COST  TOKENS\n"), HasSubstr("0.7500  ███████\n")));
+  terminal.io.width = 72;
+  EXPECT_THAT(stats({"--by=project"}), AllOf(HasSubstr("\nwork-kites-x1 "), Not(HasSubstr("TOKENS"))));
+  terminal.io.width = 60;
+  EXPECT_THAT(stats({"--by=project"}), HasSubstr("\nwork-a  "));
+}
+
 TEST_F(CommandStatsTest, ImpossibleNumbersDoNoHarm) {
   terminal.io.out_is_terminal = true;
   for (const std::string tokens : {"-5000", "1e300"}) {

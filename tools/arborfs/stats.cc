@@ -22,6 +22,8 @@ namespace {
 using stats::By;
 
 constexpr std::size_t kBarColumns = 20;
+constexpr std::size_t kLeastBarColumns = 6;  // those of its heading
+constexpr std::size_t kGap = 2;              // between the columns of a table
 
 By by_of(const CommandLine& line) {
   return stats::by_named(line.by).value_or(By::day);
@@ -38,11 +40,12 @@ std::string count_words(double number) {
   return std::isnan(number) ? "-" : grouped(static_cast<std::uint64_t>(std::clamp(std::round(number), 0.0, kMost)));
 }
 
-/// The row's part of the longest one, in eighths of a column.
-std::string bar(double tokens, double most) {
+/// The row's part of the longest one, whose bar has so many columns, in eighths of a column.
+std::string bar(double tokens, double most, std::size_t columns) {
   constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double part = most > 0 ? tokens / most : 0;
-  const auto eighths = static_cast<std::size_t>(std::ceil(part > 0 ? std::min(part, 1.0) * kBarColumns * 8 : 0));
+  const double most_eighths = static_cast<double>(columns) * 8;
+  const auto eighths = static_cast<std::size_t>(std::ceil(part > 0 ? std::min(part, 1.0) * most_eighths : 0));
   std::string text;
   for (std::size_t i = 0; i < eighths / 8; ++i) {
     text += "█";
@@ -61,35 +64,63 @@ std::vector<std::string> cells_of(const stats::Row& row) {
           cost_words(usage.cost)};
 }
 
-void print_table(const stats::Stats& found, By by, Terminal& io) {
-  const auto rows = found.rows(by);
-  std::vector<Table::Column> columns{
-      {heading_of(by), false, true}, {"MESSAGES", true},    {"INPUT", true}, {"OUTPUT", true},
-      {"CACHE READ", true},          {"CACHE WRITE", true}, {"COST", true}};
+/// The table without bars: the rows and the total.
+Table numbers(const std::vector<stats::Row>& rows, const stats::Row& total, By by) {
+  Table table({{heading_of(by), false, true},
+               {"MESSAGES", true},
+               {"INPUT", true},
+               {"OUTPUT", true},
+               {"CACHE READ", true},
+               {"CACHE WRITE", true},
+               {"COST", true}});
+  for (const stats::Row& row : rows) {
+    table.add(cells_of(row));
+  }
+  table.add(cells_of(total));
+  return table;
+}
+
+/// The columns that the whole table leaves for the bars; 0 if they are too few, or on no terminal.
+std::size_t bar_columns(const Table& table, const Terminal& io) {
+  if (!io.out_is_terminal) {
+    return 0;
+  }
+  std::size_t used = kGap;
+  for (const std::string& line : table.lines(0)) {
+    used = std::max(used, columns_of(line) + kGap);
+  }
+  const std::size_t left = io.width == 0 ? kBarColumns : io.width - std::min(io.width, used);
+  return left < kLeastBarColumns ? 0 : std::min(left, kBarColumns);
+}
+
+/// The heading of the bars, one for each row, and nothing for the total; empty without bars.
+std::vector<std::string> bars_of(const std::vector<stats::Row>& rows, std::size_t columns) {
+  if (columns == 0) {
+    return {};
+  }
   double most = 0;
   for (const stats::Row& row : rows) {
     most = std::max(most, stats::tokens_of(row.usage));
   }
-  if (io.out_is_terminal) {
-    columns.push_back({"TOKENS", false, true});
-  }
-  Table table(columns);
+  std::vector<std::string> bars{"TOKENS"};
   for (const stats::Row& row : rows) {
-    auto cells = cells_of(row);
-    if (io.out_is_terminal) {
-      cells.push_back(bar(stats::tokens_of(row.usage), most));
-    }
-    table.add(std::move(cells));
+    bars.push_back(bar(stats::tokens_of(row.usage), most, columns));
   }
+  bars.emplace_back();
+  return bars;
+}
+
+void print_table(const stats::Stats& found, By by, Terminal& io) {
+  const auto rows = found.rows(by);
   stats::Row total = found.total();
   total.name = "total";
-  auto cells = cells_of(total);
-  cells.resize(columns.size());
-  table.add(std::move(cells));
+  const Table table = numbers(rows, total, by);
+  const auto bars = bars_of(rows, bar_columns(table, io));
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool is_bold = i == 0 || i + 1 == lines.size();
-    io.out << styled(io, is_bold ? Style::bold : Style::plain, lines[i]) << "\n";
+    const std::string end = bars.empty() || bars[i].empty() ? "" : std::string(kGap, ' ') + bars[i];
+    io.out << styled(io, is_bold ? Style::bold : Style::plain, lines[i] + end) << "\n";
   }
 }
 
