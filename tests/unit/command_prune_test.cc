@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/support/paths.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs::cli {
@@ -76,6 +77,22 @@ TEST_F(CommandPruneTest, DefaultsKeepFiftySessions) {
   EXPECT_EQ(run({"prune"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr("0 sessions removed, 6 kept: 1 young, 5 newest\n"));
   EXPECT_EQ(left(), "01234");
+}
+
+TEST_F(CommandPruneTest, SessionsThatAreOnlyReadAreNamedAndStay) {
+  const std::string samples = std::string(tests::kSourceDir) + "/tools/samples/";
+  const std::vector<std::string> words{"prune", "-n", "--store=claude=" + samples + "claude",
+                                       "--store=codex=" + samples + "codex"};
+  EXPECT_EQ(run(words), kDone) << err();
+  EXPECT_THAT(out(),
+              HasSubstr("5 newest\nnot counted, because arborfs only reads them: 4 sessions of claude and codex\n"));
+  auto as_json = words;
+  as_json.emplace_back("--json");
+  EXPECT_EQ(run(as_json), kDone) << err();
+  EXPECT_EQ(result()["readOnly"], "4");
+  EXPECT_EQ(result()["remaining"], "6");
+  EXPECT_EQ(run({"prune", "-n", "--json"}), kDone) << err();
+  EXPECT_EQ(result()["readOnly"], "0");
 }
 
 TEST_F(CommandPruneTest, OptionsSelectSessions) {
