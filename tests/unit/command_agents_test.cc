@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,9 +40,17 @@ class CommandAgentsTest : public ::testing::Test {
 
 TEST_F(CommandAgentsTest, ShowTellsTheUsageThatTheAgentKeeps) {
   EXPECT_THAT(of("opal", {"show", "latest"}), Not(HasSubstr("usage")));
-  EXPECT_THAT(of("codex", {"show", "019c6bf1"}), EndsWith("usage     5,200 in, 106 out, 2,200 read from the cache\n"));
-  EXPECT_THAT(of("goat", {"show", "733d6541"}), EndsWith("usage     cost 0.0019\n"));
+  EXPECT_THAT(of("codex", {"show", "019c6bf1"}), EndsWith("usage      5,200 in, 106 out, 2,200 read from the cache\n"));
+  EXPECT_THAT(of("goat", {"show", "733d6541"}), EndsWith("usage      cost 0.0019\n"));
   EXPECT_THAT(of("claude", {"show", "3de02c36"}), HasSubstr("0 written to the cache, cost 0.0312\n"));
+}
+
+TEST_F(CommandAgentsTest, ShowTellsTimesInTheUsersZone) {
+  const testing::Variable zone("TZ", "ABC-1");  // an hour before UTC
+  ::tzset();
+  EXPECT_THAT(of("goat", {"show", "733d6541"}), HasSubstr("\nstarted    2026-02-13 10:12\nmodified   20"));
+  EXPECT_THAT(of("claude", {"show", "3de02c36"}),
+              AllOf(HasSubstr("\nstarted    2026-02-18 17:12\n"), HasSubstr("\nread only  sessions of claude can")));
 }
 
 TEST_F(CommandAgentsTest, StatsNameTheModelOfCodexsTurn) {

@@ -49,6 +49,14 @@ TEST_F(CommandTextTest, WithoutACodeBlockItFails) {
   expect_refused({"text", kId, "--code"}, "the last answer has no fenced code block");
 }
 
+TEST_F(CommandTextTest, ALeafAtTheRootIsNoEntry) {
+  EXPECT_EQ(run({"branch", kId, "root"}), kDone) << err();
+  expect_refused({"text", kId, "leaf"}, "the leaf is the root, before the first entry\n");
+  expect_refused({"text", kId, "leaf", "--code"}, "the leaf is the root, before the first entry\n");
+  write(TempStore::header(kId, store.root()) + "\n");
+  expect_refused({"text", kId, "leaf"}, "the session has no entries\n");
+}
+
 TEST_F(CommandTextTest, OnATerminalCodeCannotControlIt) {
   write(TempStore::header(kId, store.root()) + "\n" + TempStore::user("e1e1e1e1", "", R"(```\n\u001b[2J\n```)") + "\n");
   terminal.io.out_is_terminal = true;

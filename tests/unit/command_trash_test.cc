@@ -90,7 +90,7 @@ TEST_F(CommandTrashTest, RestoreRecreatesAMissingFolder) {
 TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
   EXPECT_EQ(run({"restore"}), kDone);
   EXPECT_EQ(out(), "the trash is empty\n");
-  expect_refused({"restore", "latest"}, "nothing in the trash");
+  expect_refused({"restore", "latest"}, "the trash is empty\n");
   EXPECT_EQ(run({"title", kId, "Kites"}), kDone);
   EXPECT_EQ(run({"rm", kId}), kDone) << err();
   const std::string name = removed_name();
@@ -211,6 +211,8 @@ TEST_F(CommandTrashTest, EmptyDeletesWhatIsInTheTrash) {
   EXPECT_THAT(out(), AllOf(HasSubstr("would delete "), EndsWith("2 sessions would be deleted from the trash\n")));
   EXPECT_EQ(run({"trash", "empty", "--days=1", "--json"}), kDone) << err();
   EXPECT_EQ(out(), "{\"dryRun\":false,\"deleted\":[]}\n") << "both were removed just now";
+  EXPECT_EQ(run({"trash", "--days=1"}), kDone) << err();
+  EXPECT_EQ(out(), "nothing in the trash was removed so long ago\n");
   terminal.io.in_is_terminal = true;
   terminal.type("n\n");
   EXPECT_EQ(run({"trash", "empty"}), kFailed);

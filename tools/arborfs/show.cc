@@ -120,7 +120,7 @@ void print_json(const Facts& facts, Terminal& io) {
 
 void row(Terminal& io, const std::string& name, const std::string& text) {
   if (!text.empty()) {
-    io.out << styled(io, Style::bold, fmt::format("{:<10}", name)) << text << "\n";
+    io.out << styled(io, Style::bold, fmt::format("{:<11}", name)) << text << "\n";
   }
 }
 
@@ -192,6 +192,12 @@ void print_damage(const SessionStatus& status, Terminal& io) {
   }
 }
 
+/// In local time, as all times that people read; as the header has it if that is not a time.
+std::string start_words(const Header& header) {
+  const auto time = json::parse_date(header.timestamp);
+  return time ? time_words(*time * 1'000'000) : visible_line(header.timestamp, kFieldCharacters);
+}
+
 void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   const std::string title = visible_line(facts.header.title, kFieldCharacters);
   row(io, "title", title.empty() ? "(untitled)" : title);
@@ -201,7 +207,7 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   row(io, "project",
       facts.header.cwd.empty() ? project : project + "  (" + visible_line(facts.header.cwd, kFieldCharacters) + ")");
   row(io, "log", facts.log + "  (" + size_words(facts.status.bytes) + ")");
-  row(io, "started", visible_line(facts.header.timestamp, kFieldCharacters));
+  row(io, "started", start_words(facts.header));
   row(io, "modified", time_words(facts.of.mtime_ns));
   row(io, "parent", visible_line(facts.header.parent_session, kFieldCharacters));
   row(io, "state",

@@ -26,12 +26,14 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kShown = 4096;
+constexpr const char* kEmpty = "the trash is empty";
 
 std::string shown_title(const std::string& title) {
   return title.empty() ? "-" : visible_line(title, kTitleCharacters);
 }
 
-void print_trash(const std::vector<Trashed>& all, bool json, Terminal& io) {
+/// `when_empty` is printed if there are none.
+void print_trash(const std::vector<Trashed>& all, bool json, const char* when_empty, Terminal& io) {
   auto rows = JsonText::lines();
   Table table({{"REMOVED"}, {"TITLE", false, true}, {"FOLDER", false, true}, {"NAME"}});
   for (const auto& one : all) {
@@ -49,7 +51,7 @@ void print_trash(const std::vector<Trashed>& all, bool json, Terminal& io) {
     return;
   }
   if (all.empty()) {
-    io.out << "the trash is empty\n";
+    io.out << when_empty << "\n";
     return;
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
@@ -65,7 +67,10 @@ bool is_named(const Trashed& one, std::string_view word) {
 }
 
 Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string& spelled) {
-  if (spelled == "latest" && !all.empty()) {
+  if (all.empty()) {
+    return Error{Errc::not_found, kEmpty};
+  }
+  if (spelled == "latest") {
     return all.front();
   }
   std::vector<const Trashed*> fits;
@@ -253,9 +258,10 @@ int run_rm(const CommandLine& line, Terminal& io) {
 
 int run_trash(const CommandLine& line, Terminal& io) {
   Trash trash("");
-  const auto chosen = removed_before(trash.list(), line.days);
+  const auto all = trash.list();
+  const auto chosen = removed_before(all, line.days);
   if (line.action != "empty") {
-    print_trash(chosen, line.json, io);
+    print_trash(chosen, line.json, all.empty() ? kEmpty : "nothing in the trash was removed so long ago", io);
     return kDone;
   }
   if (!line.dry_run && !is_deletion_confirmed(line, chosen.size(), io)) {
@@ -291,7 +297,7 @@ int run_restore(const CommandLine& line, Terminal& io) {
   const Trash trash("");
   const auto all = trash.list();
   if (line.trashed.empty()) {
-    print_trash(all, line.json, io);
+    print_trash(all, line.json, kEmpty, io);
     return kDone;
   }
   const auto chosen = find_trashed(all, line.trashed);

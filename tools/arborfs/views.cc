@@ -99,6 +99,13 @@ int print_text_json(const Opened& opened, const ViewRow& view, Ordinal ordinal, 
   return kDone;
 }
 
+/// Why an entry that is named by a word is none.
+Error no_entry_in(const Session& session) {
+  const auto guard = session.read();
+  return {Errc::not_found, guard && guard->index().size() > 0 ? "the leaf is the root, before the first entry"
+                                                              : "the session has no entries"};
+}
+
 /// An entry and its text.
 struct SaidText {
   Ordinal ordinal = kNoEntry;
@@ -153,7 +160,7 @@ Result<SaidText> entry_of_code(const CommandLine& line, const Session& session) 
   }
   ASSIGN_OR_RETURN(const Ordinal ordinal, find_entry(session, line.entry));
   if (ordinal == kNoEntry) {
-    return Error{Errc::not_found, "the session has no entries"};
+    return no_entry_in(session);
   }
   ASSIGN_OR_RETURN(auto text, text_said(session, ordinal));
   return SaidText{ordinal, std::move(text)};
@@ -243,7 +250,7 @@ int run_text(const CommandLine& line, Terminal& io) {
     return fail(io, ordinal.error());
   }
   if (!whole && *ordinal == kNoEntry) {
-    return fail(io, {Errc::not_found, "the session has no entries"});
+    return fail(io, no_entry_in(*opened->of.session));
   }
   return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, Form{}, io);
 }
