@@ -203,9 +203,9 @@ void Grammar::add_search() {
       ->option_text("LABEL")
       ->check(needs("a label"));
   search
-      ->add_option(
-          "QUERY", into_.query,
-          "Words, \"a phrase\", -unwanted, and filters: agent: project: title: role: tool: label: after: before:")
+      ->add_option("QUERY", into_.query,
+                   "Words, \"a phrase\", -unwanted (after --), and filters: agent: project: title: role: tool: label: "
+                   "after: before:")
       ->option_text(" ");
 }
 
