@@ -136,7 +136,7 @@ Result<void> check_writable(const Session::Guard& guard) {
                  header.problem.empty() ? "the log has a version that this arborfs does not know" : header.problem};
   }
   if (guard.log()->is_decoded()) {
-    return Error{Errc::read_only, "arborfs does not write to logs in UTF-16"};
+    return Error{Errc::read_only, "the log is in UTF-16, which arborfs does not write"};
   }
   return {};
 }
