@@ -53,7 +53,8 @@ std::size_t end_of_part(std::string_view line, std::size_t begin, std::size_t mo
   return end;
 }
 
-/// The first part of a long line that has a word, else its beginning. Parts overlap by more than an excerpt shows.
+/// A part of a long line that has a word and, as far as the line has it, more text around it than an excerpt shows;
+/// without a word, its beginning. Words are looked for in parts that overlap by more than twice that.
 std::string_view part_with_word(std::string_view line, const std::vector<std::string>& words) {
   constexpr std::size_t kLongestPart = std::size_t{64} << 10U;
   constexpr std::size_t kOverlap = std::size_t{8} << 10U;
@@ -61,7 +62,7 @@ std::string_view part_with_word(std::string_view line, const std::vector<std::st
     const std::size_t end = end_of_part(line, begin, kLongestPart);
     const std::string_view part = line.substr(begin, end - begin);
     if (words_in(folded(part), words) > 0) {
-      return part;
+      return line.substr(begin, end_of_part(line, begin, kLongestPart + kOverlap / 2) - begin);
     }
     if (end == line.size()) {
       return line.substr(0, end_of_part(line, 0, kLongestPart));

@@ -606,6 +606,7 @@ TEST_F(SearchIndexTest, LongSessionsAreIndexedInSeveralBatches) {
   }
   indexer.reset();
   const auto first = chunks();
+  ASSERT_FALSE(first.empty());
   EXPECT_FALSE(is_excluded("long", "needle")) << "a part says nothing about the session";
   ASSERT_LT(first.back().last, 48U);
   build();

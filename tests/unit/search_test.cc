@@ -84,6 +84,11 @@ TEST(SearchExcerpt, WordsAreShownWhereverTheyStandInALongLine) {
       ASSERT_THAT(marked(excerpt, "[", "]"), AllOf(StartsWith("…"), HasSubstr("é x [needle] y"), EndsWith("y…")));
     }
   }
+  for (const std::size_t end : {65535, 65536, 65537}) {
+    const std::string line = std::string(end - 6, 'x') + "needle" + std::string(100'000, 'y');
+    const std::string shown = marked(excerpt_of(line, {"needle"}, 60), "[", "]");
+    EXPECT_EQ(shown, "…" + std::string(20, 'x') + "[needle]" + std::string(34, 'y') + "…") << end;
+  }
   EXPECT_EQ(excerpt_of(std::string(200'000, 'x'), {}, 10).text, "xxxxxxxxxx…");
 }
 

@@ -51,7 +51,7 @@ Result<void> IndexTable::update(const sqlite::Connection& connection) {
   RETURN_IF_ERROR(read_terms(connection));
   ASSIGN_OR_RETURN(const auto change, number_fact(connection, "last_change"));
   ASSIGN_OR_RETURN(const auto chunk, number_fact(connection, "last_chunk"));
-  // A session that was written while it was indexed leaves chunks, but no row.
+  // A crash of an older version may have left chunks without a row.
   if (change != last_change_ || chunk != static_cast<std::int64_t>(last_chunk_)) {
     if (change < last_change_ || chunk < 0 || static_cast<std::uint64_t>(chunk) > kMostChunks) {
       return index_is_damaged();

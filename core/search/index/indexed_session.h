@@ -53,10 +53,12 @@ struct IndexedEntry {
 /// A session as it was in one state of its log, or its first entries: those that were indexed so far.
 struct IndexedSession {
   FileStat state;  // without the device, whose number may change when the machine starts; the mode is 0 for a part
-  std::vector<Chunk> chunks;   // all entries, in their order
+  std::vector<Chunk> chunks;   // all entries, or those of a part, in their order
   std::string packed_entries;  // entries() of them
   std::uint64_t text_bytes = 0;
   [[nodiscard]] Ordinal count() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
+  /// Searches read the session itself.
+  [[nodiscard]] bool is_part() const { return state.mode == 0; }
   /// By ordinal - 1, with names in packed_entries; nothing for damaged bytes.
   [[nodiscard]] std::optional<std::vector<IndexedEntry>> entries() const;
 };

@@ -158,9 +158,9 @@ Result<bool> SessionIndexer::put_part(const IndexKey& key, const Reading& readin
   part.state.mode = 0;
   RETURN_IF_ERROR(writer.put(key, part));
   RETURN_IF_ERROR(writer.commit());
-  const auto ours = writer.table().find(key);
   RETURN_IF_ERROR(writer.begin());
-  return writer.table().find(key) == ours;
+  const auto now = writer.table().find(key);
+  return now != nullptr && now->state == part.state && packed(now->chunks) == packed(part.chunks);
 }
 
 /// Adds the entries after the chunks that the reading already has.
@@ -178,7 +178,7 @@ Result<SessionIndexer::Outcome> SessionIndexer::add_entries(const IndexKey& key,
     if (is_too_long || chunk_bytes_ >= kChunkBytes || writer.is_batch_full()) {
       RETURN_IF_ERROR(end_chunk(reading, ordinal - 1, writer));
     }
-    if (writer.is_batch_full()) {
+    if (terms_.empty() && reading.indexed() > 0 && writer.is_batch_full()) {
       ASSIGN_OR_RETURN(const bool is_ours, put_part(key, reading, writer));
       if (!is_ours) {
         return Outcome::too_young;

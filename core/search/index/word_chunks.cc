@@ -113,7 +113,8 @@ class WordFinder {
     new_chunks_ = 0;
     const auto has = [&](const Chunk& chunk) { return found_.surely_in(chunk); };
     return std::all_of(table_.rows()->begin(), table_.rows()->end(), [&](const auto& row) {
-      return std::any_of(row.second->chunks.begin(), row.second->chunks.end(), has);
+      const IndexedSession& session = *row.second;
+      return session.is_part() || std::any_of(session.chunks.begin(), session.chunks.end(), has);
     });
   }
 
