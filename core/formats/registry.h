@@ -63,8 +63,8 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
 Result<void> restore_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
 
 /// Deletes a session in the trash for good, with what a removal that was killed left of it in its store. Errors: those
-/// of Trash::erase, and those of moving what was left; already_exists if the store may have only a part of the session,
-/// so that the trash has the only complete copy.
+/// of Trash::erase, and those of moving what was left; already_exists if the store has only a part of the session, so
+/// that the only complete one is in the trash.
 Result<void> erase_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
 
 }  // namespace arborfs

@@ -523,20 +523,24 @@ TEST_F(WritesToOpenCodeFiles, TheOnlyCompleteCopyIsNotDeletedFromTheTrash) {
   testing::SplitDisk disk;
   disk.set_apart(trash());
   open_files(kParent, Durability::none, disk);
-  const fs::path own = session_file(session);
-  const std::string text = file_text(own);
+  const fs::path backup = folder.string() + "-backup";
+  fs::copy(storage(), backup, fs::copy_options::recursive);
   ASSERT_TRUE(writer->remove(session));
-  std::ofstream(own) << text;
+  fs::copy(backup, storage(), fs::copy_options::recursive | fs::copy_options::skip_existing);
+  fs::remove_all(fs::directory_iterator(storage() / "part")->path());
   const auto removed = Trash(trash(), disk).list();
   ASSERT_EQ(removed.size(), 1U);
   const auto refused = erase_session(trash(), removed.front(), disk);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::already_exists);
   EXPECT_EQ(Trash(trash(), disk).list().size(), 1U);
-  fs::remove(own);
+  fs::copy(backup, storage(), fs::copy_options::recursive | fs::copy_options::skip_existing);
+  const auto before = all_files();
   const auto erased = erase_session(trash(), removed.front(), disk);
   ASSERT_TRUE(erased) << erased.error().message;
   EXPECT_TRUE(Trash(trash(), disk).list().empty());
+  EXPECT_EQ(all_files(), before);
+  fs::remove_all(backup);
 }
 
 Conversation short_conversation() {

@@ -258,6 +258,21 @@ Result<void> CopiedFiles::remove(const Saved& saved, bool sync) {
   return sync ? removal.sync() : Result<void>();
 }
 
+Result<bool> CopiedFiles::is_file_missing() const {
+  ASSIGN_OR_RETURN(const auto files, saved_files(trash_));
+  for (const SavedFile& saved : files) {
+    const auto folder = storage_.folder(saved.file.kind, saved.file.folder);
+    const auto found = folder ? folder->stat(saved.file.name) : Result<FileStat>(folder.error());
+    if (!found && found.error().code != Errc::not_found) {
+      return found.error();
+    }
+    if (!found && !saved.file.is_shared()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Result<void> CopiedFiles::put_back() {
   ASSIGN_OR_RETURN(const auto files, saved_files(trash_));
   return PutBack(disk_, storage_).run(files);

@@ -33,6 +33,9 @@ class CopiedFiles {
   /// An error leaves the storage as it was.
   Result<void> restore();
 
+  /// True if the storage lacks a file that was saved.
+  [[nodiscard]] Result<bool> is_file_missing() const;
+
   /// True if a folder of the trash has sessions that were saved here.
   static bool is_in(const Dir& trash);
 

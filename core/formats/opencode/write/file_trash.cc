@@ -130,12 +130,15 @@ Result<void> OpenCodeFileTrash::restore(const Trashed& trashed) {
 Result<void> OpenCodeFileTrash::finish_moved(const TrashFolder& there, const StorageFolder& storage) {
   ASSIGN_OR_RETURN(const auto files, files_in(there));
   MovedFiles moved(disk(), storage, files);
-  ASSIGN_OR_RETURN(auto sessions, moved.sessions());
-  std::erase_if(sessions, [&](const SessionName& session) {
-    const auto has_it = storage.has_session(session.id);
-    return !has_it || *has_it;
-  });
-  return moved.take(sessions, true);
+  ASSIGN_OR_RETURN(const auto sessions, moved.sessions());
+  std::vector<SessionName> left;
+  for (const SessionName& session : sessions) {
+    ASSIGN_OR_RETURN(const bool has_it, storage.has_session(session.id));
+    if (!has_it) {
+      left.push_back(session);
+    }
+  }
+  return moved.take(left, true);
 }
 
 Result<void> OpenCodeFileTrash::finish(const Trashed& trashed) {
@@ -149,9 +152,10 @@ Result<void> OpenCodeFileTrash::finish(const Trashed& trashed) {
     return finish_moved(there, *storage);
   }
   ASSIGN_OR_RETURN(const bool has_it, storage->has_session(session_of(trashed).id));
-  return has_it ? Result<void>(Errc::already_exists,
-                               "the store has this session too, perhaps only a part of it; remove it there first")
-                : Result<void>();
+  ASSIGN_OR_RETURN(const bool is_partial, CopiedFiles(disk(), *storage, there.files).is_file_missing());
+  return has_it && is_partial ? Result<void>(Errc::already_exists,
+                                             "the store has only a part of this session; remove it there too, first")
+                              : Result<void>();
 }
 
 void OpenCodeFileTrash::finish(const std::string& sessions, const StorageFolder& storage) {

@@ -29,8 +29,8 @@ class OpenCodeFileTrash : public Trash {
   /// Moves the files that a killed removal or restore left in a store to their sessions in the trash. `sessions` is the
   /// store's folder of sessions; `storage` is locked.
   void finish(const std::string& sessions, const opencode::StorageFolder& storage);
-  /// The same for one session in the trash; locks its storage. Errors: busy; already_exists if the store may have a
-  /// part of it that can only be completed from the trash; those of the disk.
+  /// The same for one session in the trash; locks its storage. Errors: busy; already_exists if the store has only a
+  /// part of it; those of the disk.
   Result<void> finish(const Trashed& trashed);
 
  private:
