@@ -1,7 +1,8 @@
 // Lets changes that arrive for one session at the same time be made together, in the order in which they arrived: one
 // caller makes the changes of all waiting callers, while later ones wait for their turn. Callers that come back after a
-// turn share the next one: it begins when as many wait as before, or half as long after the last one as that took. One
-// caller alone never waits. Threads: any; the lock is a leaf and not held while changes are made.
+// turn share the next one: it begins when as many wait as before, or half as long after the last one as that took, at
+// most kLongestWait. One caller alone never waits. Threads: any; the lock is a leaf and not held while changes are
+// made.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,7 @@ class SharedTurns {
  public:
   /// The most changes that are made together.
   static constexpr std::size_t kMost = 256;
+  static constexpr std::chrono::milliseconds kLongestWait{50};
 
   /// Returns when `mine` has been made, by `run` of this call or of another one. `run` gets the changes that wait for
   /// the session, oldest first, and must not throw.
@@ -69,7 +71,8 @@ class SharedTurns {
   template <class Run>
   static void take_turn(std::unique_lock<std::mutex>& lock, Line& line, const Run& run) {
     line.is_busy = true;
-    line.arrival.wait_for(lock, line.last_turn / 2, [&] { return line.waiting.size() >= line.callers; });
+    line.arrival.wait_for(lock, std::min<Clock::duration>(line.last_turn / 2, kLongestWait),
+                          [&] { return line.waiting.size() >= line.callers; });
     const auto batch = take_batch(line.waiting);
     lock.unlock();
     const auto start = Clock::now();

@@ -567,7 +567,8 @@ TEST_F(OpalWriting, AChangeIsMadeAgainAfterAnotherProgramsSave) {
 TEST_F(OpalWriting, AppendsOfTwoProgramsAreAllThere) {
   Catalog other_catalog(make_opal_store(base_, Disk::real()), "/home/nobody", "");
   other_catalog.rescan();
-  OpalWriter other(other_catalog, WriteSettings());
+  OpalWriter other(other_catalog, WriteSettings(), std::chrono::minutes(2));
+  start(Disk::real(), std::chrono::minutes(2));
   const auto append = [](OpalWriter& writer, const SessionPtr& to) {
     for (int i = 0; i < 20; ++i) {
       const auto done = writer.append_text(to, {"m", false, ""});

@@ -203,14 +203,18 @@ Result<void> OpalWriter::rewrite(const SessionPtr& session, const std::vector<Wa
   return {};
 }
 
-/// Begins anew if another program wrote meanwhile, until it has been doing so for too long.
+/// Begins anew if another program wrote meanwhile, until it has been doing so for too long. Opal empties the log before
+/// it writes it, so that a log that has just changed may have no header.
 Result<void> OpalWriter::rewrite_in_turn(const SessionPtr& session, const std::vector<Waiting*>& batch) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + patience_;
+  bool has_met = false;
   for (;;) {
     auto done = rewrite(session, batch);
     const auto now = Clock::now();
-    if (done || done.error().code != Errc::stale || now >= until) {
+    has_met = has_met || (!done && done.error().code == Errc::stale);
+    const bool is_met = !done && has_met && (done.error().code == Errc::stale || done.error().code == Errc::read_only);
+    if (!is_met || now >= until) {
       return done;
     }
     constexpr unsigned kMostPauses = 8;  // of a millisecond; not the same for two that compete
@@ -335,6 +339,7 @@ Result<std::string> OpalWriter::set_title(const SessionPtr& session, std::string
   RETURN_IF_ERROR(check_writable(session->format()));
   std::string in_force = wanted;
   const auto change = [&](Draft& draft) -> Result<void> {
+    in_force = wanted;
     const std::string_view metadata = skim::member(draft.header, "metadata");
     const std::string present = skim::string_value(skim::member(metadata, "title")).value_or("");
     if (present == wanted || (source == "auto" && !present.empty())) {
