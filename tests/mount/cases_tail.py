@@ -65,7 +65,10 @@ def test_tail_prints_a_text_once(case):
         session.grow()
         return any(line["text"] == text for line in lines())
 
-    eventually(10, lambda: said(one, "first"), "the first line")
+    eventually(10, lambda: said(one, "begun"), "the first line")
+    one.user("first")
+    one.grow()
+    eventually(10, lambda: any(line["text"] == "first" for line in lines()), "the first text")
     eventually(10, lambda: said(other, "elsewhere"), "the other session")
     before = lines()
     for text in ("a", "b", "c"):

@@ -35,6 +35,7 @@ struct Place {
   EntryType type = EntryType::none;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
+  std::string entry;  // its id
 };
 
 bool may_have_text(const Session& session, const LogIndex& index, Ordinal ordinal) {
@@ -59,8 +60,8 @@ std::string last_line_of(std::string_view text) {
 
 /// What a line of the output is about: it is printed once.
 struct LastSaid {
-  std::string line;          // the last one of the newest text on the path to the leaf
-  std::uint64_t offset = 0;  // of that text in the log
+  std::string line;   // the last one of the newest text on the path to the leaf
+  std::string entry;  // the id of that text's entry
   std::string title;
   bool operator==(const LastSaid&) const = default;
 };
@@ -68,8 +69,9 @@ struct LastSaid {
 /// Without a line if there is no text or it cannot be read.
 LastSaid last_said(Session& session) {
   LastSaid said;
+  const bool is_read = static_cast<bool>(session.refresh(Depth::index));
   said.title = session.title();
-  if (!session.refresh(Depth::index)) {
+  if (!is_read) {
     return said;
   }
   std::vector<Place> places;
@@ -84,7 +86,7 @@ LastSaid last_said(Session& session) {
     Ordinal at = guard->leaf();
     for (int steps = 0; at != kNoEntry && steps < kEntriesSearched; ++steps, at = index.parent(at)) {
       if (may_have_text(session, index, at)) {
-        places.push_back({index.entry(at).type, index.entry(at).offset, index.length(at)});
+        places.push_back({index.entry(at).type, index.entry(at).offset, index.length(at), index.id(at).text});
       }
     }
   }
@@ -92,7 +94,7 @@ LastSaid last_said(Session& session) {
     const auto text = read_text(*session.format().renderer, *log, place.type, place.offset, place.length);
     if (std::string line = text ? last_line_of(*text) : ""; !line.empty()) {
       said.line = std::move(line);
-      said.offset = place.offset;
+      said.entry = place.entry;
       return said;
     }
   }
@@ -152,7 +154,8 @@ int follow(const SessionPtr& only, std::uint64_t seen, Printed printed, Catalog&
       }
       const LastSaid said = last_said(*session);
       const auto [last, is_new] = printed.try_emplace(change.session, said);
-      if (is_new || last->second != said) {
+      const bool is_unreadable = said.line.empty() && !last->second.line.empty();  // a program is just writing it
+      if (is_new || (!is_unreadable && last->second != said)) {
         last->second = said;
         print_change(listed(catalog, session), said, change.time_ms, line.json, io);
       }
