@@ -162,7 +162,13 @@ Result<SessionPtr> Catalog::find(const std::string& spelled) const {
     return Error{Errc::invalid_argument,
                  std::to_string(matches) + " sessions have an id with this prefix; give more of the id"};
   }
-  if (const auto headless = with_id_in_name(*seen, id, agent); headless.size() == 1 && !id.empty()) {
+  const auto headless = id.empty() ? std::vector<SessionPtr>() : with_id_in_name(*seen, id, agent);
+  if (headless.size() > 1) {
+    return Error{Errc::invalid_argument, std::to_string(headless.size()) +
+                                             " sessions without a header have an id with this prefix in their names; "
+                                             "give more of the id"};
+  }
+  if (!headless.empty()) {
     return headless.front();
   }
   if (!agent.empty()) {

@@ -101,8 +101,7 @@ bool WriteMarks::update(const std::string& log_name, const FileStat& before, con
   const File file = File::of(*std::move(fd));
   const auto mark = read(file);
   const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
-  static_cast<void>(disk_.write_at(file.fd(), text_of({after.ino, after.size, after.mtime_ns, others}), 0));
-  return true;
+  return static_cast<bool>(disk_.write_at(file.fd(), text_of({after.ino, after.size, after.mtime_ns, others}), 0));
 }
 
 void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {

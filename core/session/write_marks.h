@@ -47,7 +47,7 @@ class WriteMarks {
   static std::string text_of(const Mark& mark);
   void create(const std::string& log_name, const Mark& mark);
   /// Overwrites the mark in place. A reader that sees a part of this, or of a write that a power cut ended, takes the
-  /// log for one that an agent wrote. False if there is no mark.
+  /// log for one that an agent wrote. False if there is no mark, or it cannot be written.
   bool update(const std::string& log_name, const FileStat& before, const FileStat& after);
   /// When other programs had written the log before the remembered write, if `now` is what that write left; else its
   /// mtime.

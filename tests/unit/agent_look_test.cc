@@ -467,6 +467,16 @@ TEST_F(AgentLookTest, RememberedWritesAreBoundedInNumber) {
   EXPECT_EQ(marks.written_by_others("log0", after), 2) << "the oldest is forgotten";
 }
 
+TEST_F(AgentLookTest, AWriteIsRememberedIfItsMarkCannotBeKept) {
+  WriteMarks marks("", "store", Disk::real());
+  FileStat before;
+  FileStat after;
+  before.mtime_ns = 1;
+  after.mtime_ns = 2;
+  marks.note_written("log", before, after, true);
+  EXPECT_EQ(marks.written_by_others("log", after), before.mtime_ns);
+}
+
 TEST_F(AgentLookTest, LeaseMakesASessionLive) {
   const testing::Variable home("HOME", store.root());
   const std::string path = store.root() + "/.omp/run/session-owners/" + id_of("B") + ".lock";

@@ -227,6 +227,9 @@ TEST_F(CommandWriteTest, ACaretNamesTheEntryBefore) {
   EXPECT_EQ(run({"branch", kId, "odd^", "--json"}), kDone) << err();
   EXPECT_EQ(result()["leaf"], "e2e2e2e2") << "a label with this name";
   expect_refused({"branch", kId, "e2e2^^^"}, "'e2e2^^^': the session has no entry so far before it");
+  for (const char* const verb : {"context", "text", "fork", "label"}) {
+    expect_refused({verb, kId, "e1e1^"}, "'e1e1^': there is no entry before the first one");
+  }
   expect_refused({"branch", kId, "ffff^"}, "no entry of the session has this name");
   expect_refused({"branch", kId, "^"}, "no entry of the session has this name");
 }

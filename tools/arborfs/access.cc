@@ -197,6 +197,10 @@ Error about_word(const std::string& word, const Error& error) {
   return {error.code, "'" + visible_line(word, 80) + "': " + error.message};
 }
 
+Error before_the_first() {
+  return {Errc::not_found, "there is no entry before the first one"};
+}
+
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   if (spelled.empty()) {
@@ -207,6 +211,9 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
     return about_word(spelled, word.error());
   }
   const std::optional<Ordinal> meant = *word;
+  if (meant && *meant == kNoEntry && spelled.ends_with('^')) {
+    return about_word(spelled, before_the_first());
+  }
   if (meant) {
     return *meant;
   }

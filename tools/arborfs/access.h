@@ -59,6 +59,8 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io);
 
 /// The error about a word of the user, with the word before it.
 Error about_word(const std::string& word, const Error& error);
+/// The error about a word that names what is before the first entry, where an entry is needed.
+Error before_the_first();
 /// The entry that the user names, as find_by_word and find_target. "" and "leaf" name the leaf, which is kNoEntry if
 /// the log has none. Errors: not_found.
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled);

@@ -122,6 +122,12 @@ Result<std::string> target_of(const Session& session, const std::string& spelled
   return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(*meant);
 }
 
+/// The same where the target must be an entry.
+Result<std::string> entry_target_of(const Session& session, const std::string& spelled) {
+  auto target = target_of(session, spelled);
+  return target && *target == "root" && spelled != "root" ? about_word(spelled, before_the_first()) : target;
+}
+
 /// Reads up to one byte more than a command may have, so that a longer one is noticed.
 Result<std::string> read_message(std::istream& in) {
   std::string text;
@@ -243,7 +249,7 @@ int run_label(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  const auto target = target_of(*opened->of.session, line.entry);
+  const auto target = entry_target_of(*opened->of.session, line.entry);
   if (!target) {
     return fail(io, target.error());
   }
@@ -285,7 +291,7 @@ int run_fork(const CommandLine& line, Terminal& io) {
     std::error_code failed;
     cwd = std::filesystem::current_path(failed).string();
   }
-  const auto target = target_of(session, line.entry);
+  const auto target = entry_target_of(session, line.entry);
   if (!target) {
     return fail(io, target.error());
   }
