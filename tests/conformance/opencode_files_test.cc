@@ -525,9 +525,10 @@ TEST_F(WritesToOpenCodeFiles, TheOnlyCompleteCopyIsNotDeletedFromTheTrash) {
   open_files(kParent, Durability::none, disk);
   const fs::path backup = folder.string() + "-backup";
   fs::copy(storage(), backup, fs::copy_options::recursive);
+  const fs::path message = fs::directory_iterator(storage() / "message" / id())->path();
   ASSERT_TRUE(writer->remove(session));
   fs::copy(backup, storage(), fs::copy_options::recursive | fs::copy_options::skip_existing);
-  fs::remove_all(fs::directory_iterator(storage() / "part")->path());
+  ASSERT_GT(fs::remove_all(storage() / "part" / message.stem()), 0U);
   const auto removed = Trash(trash(), disk).list();
   ASSERT_EQ(removed.size(), 1U);
   const auto refused = erase_session(trash(), removed.front(), disk);
