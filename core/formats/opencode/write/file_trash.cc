@@ -152,10 +152,13 @@ Result<void> OpenCodeFileTrash::finish(const Trashed& trashed) {
     return finish_moved(there, *storage);
   }
   ASSIGN_OR_RETURN(const bool has_it, storage->has_session(session_of(trashed).id));
+  if (!has_it) {
+    return {};
+  }
   ASSIGN_OR_RETURN(const bool is_partial, CopiedFiles(disk(), *storage, there.files).is_file_missing());
-  return has_it && is_partial ? Result<void>(Errc::already_exists,
-                                             "the store has only a part of this session; remove it there too, first")
-                              : Result<void>();
+  return is_partial ? Result<void>(Errc::already_exists,
+                                   "the store has only a part of this session; remove it there too, first")
+                    : Result<void>();
 }
 
 void OpenCodeFileTrash::finish(const std::string& sessions, const StorageFolder& storage) {
