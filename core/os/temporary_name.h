@@ -2,6 +2,7 @@
 // with a dot, so no agent takes them for its own. Pure; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,8 @@ namespace arborfs {
 /// `unique` distinguishes the names of a folder, and is one component.
 std::string temporary_name(std::string_view unique);
 bool is_temporary_name(std::string_view name);
+
+/// A file or folder with such a name that was written later than this may still be filled, unless a lock tells.
+inline constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
 
 }  // namespace arborfs

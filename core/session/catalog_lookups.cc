@@ -57,9 +57,8 @@ std::ptrdiff_t count_prefix(const CatalogView& view, std::string_view id, std::s
 std::vector<SessionPtr> with_id_in_name(const CatalogView& view, std::string_view id, std::string_view agent) {
   std::vector<SessionPtr> found;
   for (const auto& [name, session] : view.by_id) {
-    const std::string stem(session->stem());
-    const bool is_it = std::string_view(stem).substr(stem.rfind('_') + 1).starts_with(id);
-    if (is_it && session->standing().id.empty() && is_of(*session, agent)) {
+    const LogPlace place = session->place();
+    if (place.id_in_name().starts_with(id) && session->standing().id.empty() && is_of(*session, agent)) {
       found.push_back(session);
     }
   }

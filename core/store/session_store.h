@@ -48,6 +48,8 @@ struct LogPlace {
   std::uint8_t store = 0;  // as LogFolder::store
   /// <name>
   [[nodiscard]] std::string_view stem() const { return std::string_view(file).substr(0, file.rfind('.')); }
+  /// The id in a name such as <time>_<id>, of a log whose header may be lost; else the whole stem.
+  [[nodiscard]] std::string_view id_in_name() const { return stem().substr(stem().rfind('_') + 1); }
   [[nodiscard]] LogFolder in() const { return {store, folder}; }
   /// True if the names are equal, whatever the stores are.
   [[nodiscard]] bool has_names_of(const LogPlace& other) const { return folder == other.folder && file == other.file; }

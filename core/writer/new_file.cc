@@ -11,12 +11,6 @@
 #include "core/writer/new_uuid.h"
 
 namespace arborfs {
-namespace {
-
-constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
-
-}  // namespace
-
 Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
                          bool sync) {
   ASSIGN_OR_RETURN(auto at, Dir::open_root(root));

@@ -62,8 +62,8 @@ void print_trash(const std::vector<Trashed>& all, bool json, const char* when_em
 
 /// True if the word is a prefix of its name in the trash, of the name that it had, or of the id in that name.
 bool is_named(const Trashed& one, std::string_view word) {
-  const std::string_view stem = one.place.stem();
-  return one.name.starts_with(word) || stem.starts_with(word) || stem.substr(stem.rfind('_') + 1).starts_with(word);
+  const LogPlace& place = one.place;
+  return one.name.starts_with(word) || place.stem().starts_with(word) || place.id_in_name().starts_with(word);
 }
 
 Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string& spelled) {

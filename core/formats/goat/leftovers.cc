@@ -4,11 +4,6 @@
 #include "core/os/temporary_name.h"
 
 namespace arborfs::goat {
-namespace {
-
-constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
-
-}  // namespace
 
 std::vector<std::string> leftovers_in(const Dir& folder) {
   std::vector<std::string> found;

@@ -201,10 +201,6 @@ bool name_session(const std::vector<std::string>& arguments, const SessionNames&
   return false;
 }
 
-std::string id_in_name(std::string_view stem) {
-  return std::string(stem.substr(stem.rfind('_') + 1));
-}
-
 bool is_lease_name(std::string_view id) {
   return !id.empty() && id.size() <= kLongestLeaseName && std::all_of(id.begin(), id.end(), [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -352,7 +348,7 @@ std::vector<std::string> OmpAgentLook::reasons(const Session& session, const Fil
   const Header header = session.head().header;
   Asked asked{{header.id, session.place(), ""}, header.cwd, json::parse_date(header.timestamp), now.mtime_ns, {}};
   LogPlace& place = asked.names.place;
-  asked.names.id = header.id.empty() ? id_in_name(place.stem()) : header.id;
+  asked.names.id = header.id.empty() ? std::string(place.id_in_name()) : header.id;
   asked.names.path = store_.path_of(place);
   asked.written_ns = marks.written_by_others(place.file, now);
   for (const Agent& agent : agents_) {
