@@ -1,6 +1,7 @@
 #include "core/os/replace_file.h"
 
 #include <chrono>
+#include <optional>
 
 #include "core/base/result_macros.h"
 #include "core/os/processes.h"
@@ -21,9 +22,13 @@ bool is_untouched(const File& old, const IsAsRead& is_as_read) {
   return !is_open_for_writing(old, kPatience) && is_as_read(old);
 }
 
-Error left_at(const Error& error, const std::string& name, const std::string& other) {
-  return {error.code, error.message + "; what another program wrote to " + name + " meanwhile is in the file " + other +
-                          "; rename it to " + name};
+/// The file, if it is there and as it was read.
+Result<std::optional<File>> open_as_read(const Dir& folder, const std::string& name, const IsAsRead& is_as_read) {
+  auto old = File::open_in(folder, name);
+  if (!old && old.error().code != Errc::not_found) {
+    return old.error();
+  }
+  return old && is_as_read(*old) ? std::optional(*std::move(old)) : std::nullopt;
 }
 
 class Replacement {
@@ -33,14 +38,11 @@ class Replacement {
 
   Result<bool> run(const IsAsRead& is_as_read) {
     ASSIGN_OR_RETURN(const auto ours, folder_.stat(fresh_));
-    const auto old = File::open_in(folder_, name_);
+    ASSIGN_OR_RETURN(const auto old, open_as_read(folder_, name_, is_as_read));
     if (!old) {
-      return old.error().code == Errc::not_found ? Result<bool>(false) : old.error();
-    }
-    ASSIGN_OR_RETURN(const auto theirs, old->stat());
-    if (!is_as_read(*old)) {
       return false;
     }
+    ASSIGN_OR_RETURN(const auto theirs, old->stat());
     if (const auto done = disk_.exchange(folder_, fresh_, name_); !done) {
       if (done.error().code != Errc::unsupported) {
         return done.error();
@@ -64,7 +66,9 @@ class Replacement {
     holds_theirs_ = true;
     if (!disk_.exchange(folder_, fresh_, name_)) {
       const auto done = disk_.rename(folder_, fresh_, folder_, name_, Disk::Existing::replace);
-      return done ? Result<bool>(false) : left_at(done.error(), name_, fresh_);
+      return done ? Result<bool>(false)
+                  : Error{done.error().code, done.error().message + "; what another program wrote to " + name_ +
+                                                 " meanwhile is in the file " + fresh_ + "; rename it to " + name_};
     }
     holds_theirs_ = false;
     const auto now = folder_.stat(fresh_);
@@ -94,14 +98,11 @@ Result<bool> replace_as_read(Disk& disk, const Dir& folder, const std::string& f
 
 Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& name, const std::string& aside,
                             const IsAsRead& is_as_read) {
-  const auto old = File::open_in(folder, name);
+  ASSIGN_OR_RETURN(const auto old, open_as_read(folder, name, is_as_read));
   if (!old) {
-    return old.error().code == Errc::not_found ? Result<bool>(false) : old.error();
-  }
-  ASSIGN_OR_RETURN(const auto theirs, old->stat());
-  if (!is_as_read(*old)) {
     return false;
   }
+  ASSIGN_OR_RETURN(const auto theirs, old->stat());
   RETURN_IF_ERROR(disk.rename(folder, name, folder, aside, Disk::Existing::keep));
   const bool is_unchanged = leads_to(folder, aside, theirs) && is_untouched(*old, is_as_read);
   const auto removed = is_unchanged ? disk.remove(folder, aside) : Result<void>();
