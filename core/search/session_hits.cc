@@ -82,8 +82,8 @@ class HitFinder {
       return;
     }
     const auto guard = session_->read();
-    if (!guard || guard->generation() !=
-                      candidates.generation) {  // it has just changed, and with it perhaps what the ordinals mean
+    const bool has_same_ordinals = guard && guard->generation() == candidates.generation;
+    if (!has_same_ordinals) {
       match_.hits.clear();
       match_.has_more = true;
       return;

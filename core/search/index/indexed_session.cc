@@ -66,10 +66,9 @@ bool is_state_of(const IndexedSession& indexed, const FileStat& state) {
   return elsewhere == indexed.state;
 }
 
-bool is_part_in_state(const IndexedSession& indexed, const FileStat& state) {
-  FileStat part = state;
-  part.mode = 0;
-  return is_state_of(indexed, part);
+FileStat state_of_part(FileStat state) {
+  state.mode = 0;
+  return state;
 }
 
 /// Of each entry: its type, how far it lies behind the end of the last one, its length and that of its text, how much

@@ -65,8 +65,8 @@ struct IndexedSession {
 
 /// True if a session in this state is as it was when it was indexed, and completely indexed.
 bool is_state_of(const IndexedSession& indexed, const FileStat& state);
-/// True if a part of a session in this state was indexed.
-bool is_part_in_state(const IndexedSession& indexed, const FileStat& state);
+/// The state of a part that was indexed of a session in this state.
+FileStat state_of_part(FileStat state);
 
 std::string packed(const std::vector<IndexedEntry>& entries);
 std::string packed(const std::vector<Chunk>& chunks);

@@ -48,6 +48,7 @@ struct SessionIndexer::Reading {
   std::vector<Chunk> chunks;
   [[nodiscard]] Ordinal indexed() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
   [[nodiscard]] IndexedSession as_indexed() const;
+  [[nodiscard]] IndexedSession as_part() const;
 };
 
 IndexedSession SessionIndexer::Reading::as_indexed() const {
@@ -58,6 +59,12 @@ IndexedSession SessionIndexer::Reading::as_indexed() const {
     session.text_bytes += entry.text_size;
   }
   return session;
+}
+
+IndexedSession SessionIndexer::Reading::as_part() const {
+  IndexedSession part = as_indexed();
+  part.state = state_of_part(part.state);
+  return part;
 }
 
 SessionIndexer::Followed SessionIndexer::take(const Session& session, const std::shared_ptr<SessionStore>& store) {
@@ -154,8 +161,7 @@ Result<void> SessionIndexer::end_chunk(Reading& reading, Ordinal last, IndexWrit
 /// Ends the batch with what is indexed so far, and begins another one. False if another process has indexed the session
 /// in between.
 Result<bool> SessionIndexer::put_part(const IndexKey& key, const Reading& reading, IndexWriter& writer) {
-  IndexedSession part = reading.as_indexed();
-  part.state.mode = 0;
+  const IndexedSession part = reading.as_part();
   RETURN_IF_ERROR(writer.put(key, part));
   RETURN_IF_ERROR(writer.commit());
   RETURN_IF_ERROR(writer.begin());
@@ -206,7 +212,7 @@ Result<SessionIndexer::Outcome> SessionIndexer::add_entries(const IndexKey& key,
 /// still right.
 std::vector<Chunk> SessionIndexer::still_right(const Followed& followed, Reading& reading,
                                                const IndexTable::Row& known) {
-  const bool is_part = known != nullptr && is_part_in_state(*known, reading.state);
+  const bool is_part = known != nullptr && is_state_of(*known, state_of_part(reading.state));
   const bool has_grown =
       known != nullptr && is_state_of(*known, followed.state) && followed.generation == reading.generation;
   const auto before = is_part || has_grown ? known->entries() : std::nullopt;
@@ -267,9 +273,7 @@ Result<SessionIndexer::Done> SessionIndexer::add_and_put(const IndexKey& key, Re
   if (added && *added != Outcome::done) {
     return Done{.outcome = *added};
   }
-  IndexedSession indexed = reading.as_indexed();
-  indexed.state.mode = is_unreadable ? 0 : indexed.state.mode;
-  RETURN_IF_ERROR(writer.put(key, indexed));
+  RETURN_IF_ERROR(writer.put(key, is_unreadable ? reading.as_part() : reading.as_indexed()));
   return Done{.is_unreadable = is_unreadable};
 }
 
