@@ -201,16 +201,17 @@ Error before_the_first() {
   return {Errc::not_found, "there is no entry before the first one"};
 }
 
+Result<std::optional<Ordinal>> word_meant(const Session::Guard& guard, const std::string& word) {
+  auto meant = find_by_word(guard.index(), guard.leaf(), word);
+  return meant ? meant : about_word(word, meant.error());
+}
+
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   if (spelled.empty()) {
     return guard.leaf();
   }
-  const auto word = find_by_word(guard.index(), guard.leaf(), spelled);
-  if (!word) {
-    return about_word(spelled, word.error());
-  }
-  const std::optional<Ordinal> meant = *word;
+  ASSIGN_OR_RETURN(const auto meant, word_meant(guard, spelled));
   if (meant && *meant == kNoEntry && spelled.ends_with('^')) {
     return about_word(spelled, before_the_first());
   }

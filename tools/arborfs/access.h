@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io);
 Error about_word(const std::string& word, const Error& error);
 /// The error about a word that names what is before the first entry, where an entry is needed.
 Error before_the_first();
+/// As find_by_word, for the session's leaf. Errors: not_found, about the word.
+Result<std::optional<Ordinal>> word_meant(const Session::Guard& guard, const std::string& word);
 /// The entry that the user names, as find_by_word and find_target. "" and "leaf" name the leaf, which is kNoEntry if
 /// the log has none. Errors: not_found.
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled);

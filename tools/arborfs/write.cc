@@ -106,11 +106,7 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
 /// find_leaf_target.
 Result<std::string> target_of(const Session& session, const std::string& spelled) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
-  const auto word = find_by_word(guard.index(), guard.leaf(), spelled);
-  if (!word) {
-    return about_word(spelled, word.error());
-  }
-  const std::optional<Ordinal> meant = *word;
+  ASSIGN_OR_RETURN(const auto meant, word_meant(guard, spelled));
   if (!meant) {
     const auto found = spelled.empty() ? Result<Ordinal>(kNoEntry) : find_leaf_target(guard.index(), spelled);
     return found ? Result<std::string>(spelled) : about_word(spelled, found.error());
