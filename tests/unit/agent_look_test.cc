@@ -99,6 +99,14 @@ class AgentLookTest : public ::testing::Test {
     return look;
   }
 
+  [[nodiscard]] std::filesystem::path log_of(const std::string& letter) const {
+    return store.log(folder_of(letter), name_of(letter));
+  }
+  [[nodiscard]] FileStat stat_of(const std::string& letter) const {
+    const auto path = log_of(letter);
+    return *Dir::open_root(path.parent_path().string())->stat(path.filename().string());
+  }
+
   /// The letters of the sessions that an agent may hold.
   [[nodiscard]] std::string held() {
     Catalog catalog(open_store(store.root()), "/home/nobody", store.root() + "/state");
@@ -385,14 +393,13 @@ TEST_F(AgentLookTest, LogsMadeByArborfsAreNotHeldUntilAnAgentWrites) {
   const StandIn unknown(program("omp"));
   add_new_ones();
   ASSERT_EQ(held(), "ABDE") << words;
-  const auto path = store.log(folder_of("E"), name_of("E"));
-  const auto stat = [&] { return *Dir::open_root(path.parent_path().string())->stat(path.filename().string()); };
+  const std::string log = log_of("E").filename().string();
   WriteMarks marks(store.root() + "/state/marks", store.root() + "/sessions", Disk::real());
-  marks.note_made(path.filename().string(), stat());
+  marks.note_made(log, stat_of("E"));
   EXPECT_EQ(held(), "ABD") << words;
-  const FileStat before = stat();
+  const FileStat before = stat_of("E");
   store.append(folder_of("E"), name_of("E"), "{}\n");
-  marks.note_written(path.filename().string(), before, stat(), false);
+  marks.note_written(log, before, stat_of("E"), false);
   EXPECT_EQ(held(), "ABD") << "arborfs wrote: " << words;
   store.append(folder_of("E"), name_of("E"), "{}\n");
   EXPECT_EQ(held(), "ABDE") << "somebody else wrote: " << words;
@@ -402,13 +409,12 @@ TEST_F(AgentLookTest, OwnLastWriteIsNotAttributedToAnAgent) {
   StandInLook look = program("omp");
   look.cwd = "/";
   const StandIn unknown(look);
-  const auto path = store.log(folder_of("C"), name_of("C"));
-  const auto stat = [&] { return *Dir::open_root(path.parent_path().string())->stat(path.filename().string()); };
+  const std::string log = log_of("C").filename().string();
   WriteMarks marks(store.root() + "/state/marks", store.root() + "/sessions", Disk::real());
   for (int i = 0; i < 2; ++i) {
-    const FileStat before = stat();
+    const FileStat before = stat_of("C");
     store.append(folder_of("C"), name_of("C"), "{}\n");
-    marks.note_written(path.filename().string(), before, stat(), true);
+    marks.note_written(log, before, stat_of("C"), true);
     EXPECT_EQ(held(), "") << words;
   }
   store.append(folder_of("C"), name_of("C"), "{}\n");
@@ -419,22 +425,21 @@ TEST_F(AgentLookTest, OwnWriteBeforeAnAgentWasNoticedIsNotAttributedToIt) {
   StandInLook look = program("omp");
   look.cwd = "/";
   const StandIn unknown(look);
-  const auto path = store.log(folder_of("C"), name_of("C"));
-  const auto stat = [&] { return *Dir::open_root(path.parent_path().string())->stat(path.filename().string()); };
+  const std::string log = log_of("C").filename().string();
   WriteMarks marks(store.root() + "/other/marks", store.root() + "/sessions", Disk::real());
-  const std::int64_t agents_write = stat().mtime_ns;
+  const std::int64_t agents_write = stat_of("C").mtime_ns;
   const auto append = [&](bool noticed) {
-    const FileStat before = stat();
+    const FileStat before = stat_of("C");
     store.append(folder_of("C"), name_of("C"), "{}\n");
-    marks.note_written(path.filename().string(), before, stat(), noticed);
+    marks.note_written(log, before, stat_of("C"), noticed);
   };
   for (const bool noticed : {false, false, true, true}) {
     append(noticed);
-    EXPECT_EQ(marks.written_by_others(path.filename().string(), stat()), agents_write);
+    EXPECT_EQ(marks.written_by_others(log, stat_of("C")), agents_write);
   }
   EXPECT_TRUE(std::filesystem::exists(store.root() + "/other/marks")) << "kept once an agent was noticed";
   store.append(folder_of("C"), name_of("C"), "{}\n");
-  EXPECT_EQ(marks.written_by_others(path.filename().string(), stat()), stat().mtime_ns) << "somebody else wrote";
+  EXPECT_EQ(marks.written_by_others(log, stat_of("C")), stat_of("C").mtime_ns) << "somebody else wrote";
 }
 
 TEST_F(AgentLookTest, SessionsInMemoryAreOfNoAgent) {
