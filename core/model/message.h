@@ -16,11 +16,12 @@ struct MessagePart {
     tool_call,   // of `tool`, with its arguments as JSON in `text`
     tool_error,  // what follows is the output of a call of `tool` that failed
     image,       // of the media type in `text`, or that of its data: URL
+    value,       // `data`, of no known shape, with all of its words; below the word in `text`, if there is one
   };
   Kind kind = Kind::text;
   std::string text;  // WTF-8
   std::string tool;  // "" if the record does not name it
-  /// Of an image: the string in the record that holds its base64 text or its data: URL. Null, or a string that is
+  /// Of a value: itself. Of an image: the string in the record that holds its base64 text or its data: URL. Null, or a string that is
   /// neither, for an image whose bytes are elsewhere: it has a number but no file. Lives as long as the record.
   const json::Value* data = nullptr;
 };

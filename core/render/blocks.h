@@ -73,9 +73,17 @@ class Blocks {
     fenced("json", [&](auto& sink) { json(node, sink); });
   }
 
-  void plain_json(const Node& node) {
+  /// Puts a value of no known shape so that its words can be read: an outline, or the text itself.
+  void plain_value(const Node& node) {
+    if (is_text(node)) {
+      return paragraph(node.text());
+    }
     begin_block();
-    json(node, sink_);
+    if (is_container(node) && !is_empty_container(node)) {
+      outline(node, sink_);
+    } else {
+      json(node, sink_);
+    }
   }
 
   /// Puts text unchanged, anything else as JSON; nothing if it is missing or null.

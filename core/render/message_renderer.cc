@@ -31,11 +31,13 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
         return tool_error(part);
       case MessagePart::Kind::image:
         return image(part);
+      case MessagePart::Kind::value:
+        return value(part);
       default:
         return this->paragraph(std::string_view(part.text));
     }
   }
-  void put_json(const json::Value& record) { this->plain_json(SlowNode(&record)); }
+  void put_record(const json::Value& record) { this->plain_value(SlowNode(&record)); }
 
  private:
   void tool_call(const MessagePart& call) {
@@ -54,6 +56,17 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
         put_text(sink, without_end_newlines(std::string_view(call.text)));
       }
     });
+  }
+
+  void value(const MessagePart& part) {
+    if (!part.text.empty()) {
+      this->begin_block();
+      put_line(this->sink_, std::string_view(part.text));
+      this->sink_.raw(":");
+    }
+    if (part.data != nullptr) {
+      this->plain_value(SlowNode(part.data));
+    }
   }
 
   void image(const MessagePart& image) {
@@ -97,7 +110,7 @@ void put_parts(const json::Value& record, const std::optional<Message>& message,
       blocks.put(part);
     }
   } else {
-    blocks.put_json(record);
+    blocks.put_record(record);
   }
   blocks.end();
 }

@@ -35,7 +35,8 @@ class MessageRenderer : public RecordRenderer {
   void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
 
  protected:
-  /// The content of the record; nothing if it is not a message of this agent: it is then shown as indented JSON.
+  /// The content of the record; nothing if it is not a message of this agent: all of it is then shown, as an
+  /// outline.
   [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
   /// As add_turns(). False for a record whose text is to be added instead.
   virtual bool add_turns_of(const SpokenEntry& /*entry*/, const json::Value& /*record*/,

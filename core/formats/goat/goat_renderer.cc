@@ -25,12 +25,15 @@ void add_part(Message& message, const json::Value& part) {
     message.push_back({MessagePart::Kind::image, "", "", go_member(*image, "url")});
     return;
   }
-  add_text(message, json::stringify(part));
+  message.push_back({MessagePart::Kind::value, "", "", &part});
 }
 
 void add_content(Message& message, const json::Value& content) {
+  if (content.IsString() || content.IsNull()) {
+    return add_text(message, go_string(&content));
+  }
   if (!content.IsArray()) {
-    return add_text(message, content.IsString() || content.IsNull() ? go_string(&content) : json::stringify(content));
+    return message.push_back({MessagePart::Kind::value, "", "", &content});
   }
   for (const json::Value& part : content.GetArray()) {
     add_part(message, part);

@@ -77,7 +77,7 @@ void add_part(Message& message, const json::Value& part) {
   using Kind = MessagePart::Kind;
   const std::string type = string_of(part, "type");
   if (type == "text") {
-    add_words(message, Kind::text, json::is_truthy(json::member(part, "ignored")) ? "" : string_of(part, "text"));
+    add_words(message, Kind::text, string_of(part, "text"));
   } else if (type == "reasoning") {
     const std::string text = string_of(part, "text");
     add_words(message, Kind::thinking, text.empty() ? string_of(part, "reasoning") : text);
@@ -93,8 +93,12 @@ void add_part(Message& message, const json::Value& part) {
     add_words(message, Kind::text, "[task for " + string_of(part, "agent") + "] " + string_of(part, "prompt"));
   } else if (type == "compaction") {
     add_words(message, Kind::text, "[compaction]");
-  } else if (const json::Value* error = json::member(part, "error"); type == "retry" && error != nullptr) {
-    add_error(message, *error);
+  } else if (type == "retry") {
+    if (const json::Value* error = json::member(part, "error")) {
+      add_error(message, *error);
+    }
+  } else if (type != "step-start" && type != "step-finish" && type != "snapshot") {
+    message.push_back({Kind::value, "", "", &part});
   }
 }
 

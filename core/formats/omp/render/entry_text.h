@@ -18,7 +18,7 @@ class EntryText : public MessageText<Node, Sink> {
   /// Renders the whole entry. If false, the sink's content must be discarded (value_text.h).
   bool render(EntryType type, const Node& entry) {
     if (entry.kind() != NodeKind::object || !known(type, entry)) {
-      this->plain_json(entry);
+      this->plain_value(entry);
     }
     this->end();
     return this->in_order();

@@ -18,7 +18,7 @@ class MessageText : public Blocks<Node, Sink> {
   void message(const Node& entry) {
     const Node message = entry.member("message");
     if (message.kind() != NodeKind::object) {
-      return this->plain_json(entry);
+      return this->plain_value(entry);
     }
     const Text role = Base::text_of(message.member("role"));
     if (role == "bashExecution") {
@@ -30,7 +30,7 @@ class MessageText : public Blocks<Node, Sink> {
     } else if (role == "compactionSummary" || role == "branchSummary") {
       this->text_or_json(message.member("summary"));
     } else if (message.member("content").kind() == NodeKind::missing && role != "assistant") {
-      this->plain_json(message);
+      this->plain_value(message);
     } else {
       conversation(message, role);
     }
@@ -173,7 +173,7 @@ class MessageText : public Blocks<Node, Sink> {
   void file_mention(const Node& message) {
     const Node files = message.member("files");
     if (files.kind() != NodeKind::array) {
-      return this->plain_json(message);
+      return this->plain_value(message);
     }
     each(files, [this](const Node& file) {
       if (!Base::is_text(file.member("path"))) {

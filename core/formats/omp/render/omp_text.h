@@ -11,7 +11,7 @@
 namespace arborfs {
 
 /// Appends the text of one entry to `out`; `raw` is its JSON value as it is in the log. Readable for every type; an
-/// entry of an unknown type is shown as indented JSON. Ends with exactly one newline; an entry without text is only
+/// entry of an unknown type is shown as an outline. Ends with exactly one newline; an entry without text is only
 /// that newline.
 void render_text(EntryType type, std::string_view raw, std::string& out);
 /// The size of that text.
