@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "core/base/number_format.h"
 #include "core/model/tree.h"
 #include "core/render/text.h"
 
@@ -55,6 +56,16 @@ void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
   }
 }
 
+/// Records that nobody reads are no fault of the log.
+void find_left_out(const LogIndex& index, std::vector<Finding>& found) {
+  for (const auto& [type, count] : index.not_shown().by_type()) {
+    Finding note{"not_shown", fmt::format("{} of the type {} {} not shown", counted(count, "record"),
+                                          visible_line(type, kNameLength), count == 1 ? "is" : "are")};
+    note.is_note = true;
+    found.push_back(std::move(note));
+  }
+}
+
 }  // namespace
 
 std::string entry_words(const LogIndex& index, Ordinal ordinal) {
@@ -75,6 +86,7 @@ void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
   find_in_parents(index, found);
   find_in_ids(index, found);
   find_in_labels(index, found);
+  find_left_out(index, found);
 }
 
 }  // namespace arborfs

@@ -17,7 +17,7 @@ std::string id_words(const EntryId& id);
 /// A finding about one entry.
 Finding finding_about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text);
 
-/// Finds orphans, duplicate ids, cycles, and labels on missing entries. The caller holds the session's guard.
+/// Finds orphans, duplicate ids, cycles, labels on missing entries, and types of records that are not shown. The caller holds the session's guard.
 void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
 
 }  // namespace arborfs

@@ -19,6 +19,7 @@ struct GrowingIndexState : IndexState {
     std::unique_ptr<LineScan> scan;
     std::uint64_t end = 0;  // of that line
     std::size_t damage = 0;
+    RecordCounts not_shown;
     bool has_entries_after = false;
     GrowthFingerprint fingerprint;
   };
@@ -51,23 +52,31 @@ Result<std::uint64_t> end_of_lines(const LogSource& log, std::uint64_t from, std
   return from;
 }
 
-/// Reads the rest of the log with `scan`. `count` is the number of entries and damaged runs in the sink.
+/// How much a sink has received.
+struct Received {
+  std::size_t entries = 0;
+  std::size_t damage = 0;
+  RecordCounts not_shown;
+};
+
+/// Reads the rest of the log with `scan`. `count` gives what the sink has received so far.
 template <class Count>
 Result<Settled> read_rest(std::unique_ptr<LineScan> scan, const LogSource& log, std::uint64_t lines_end,
                           std::uint64_t size, RecordSink& sink, const std::atomic<bool>* cancelled,
                           const Count& count) {
   Settled settled;
   RETURN_IF_ERROR(scan->read_to(log, lines_end, sink, cancelled));
-  const auto [entries, damage] = count();
+  Received settling = count();
   settled.end = lines_end;
-  settled.damage = damage;
+  settled.damage = settling.damage;
+  settled.not_shown = std::move(settling.not_shown);
   if (lines_end == size) {
     scan->finish(sink);
   } else {
     const auto rest = scan->copy();
     RETURN_IF_ERROR(rest->read_to(log, size, sink, cancelled));
     rest->finish(sink);
-    settled.has_entries_after = count().first > entries;
+    settled.has_entries_after = count().entries > settling.entries;
   }
   settled.scan = std::move(scan);
   return settled;
@@ -79,6 +88,7 @@ struct LineGrowth : LogIndex::Growth {
   std::vector<std::uint64_t> hashes;
   std::deque<std::string> texts;
   std::vector<Damage> damage;
+  RecordCounts not_shown;
   std::optional<Ordinal> leaf;
   Header header;
   Settled settled;
@@ -106,6 +116,7 @@ class GrowthSink final : public RecordSink {
     return {};
   }
   void add(const Damage& damage) override { growth_.damage.push_back(damage); }
+  void leave_out(std::string_view type) override { growth_.not_shown.add(type); }
   void set_leaf(Ordinal leaf) override { growth_.leaf = leaf; }
   [[nodiscard]] Ordinal find(std::string_view id) const override {
     const Ordinal found = owner(fresh_, id);
@@ -172,7 +183,9 @@ Result<std::unique_ptr<LogIndex>> GrowingIndex::build(const GrowingReader& reade
   ASSIGN_OR_RETURN(auto header, reader.read_header(log));
   sink.set_header(std::move(header));
   ASSIGN_OR_RETURN(const auto lines_end, end_of_lines(log, reader.growing_part(log), size));
-  const auto count = [&state] { return std::pair(state->entries.size(), state->losses.damage.size()); };
+  const auto count = [&state] {
+    return Received{state->entries.size(), state->losses.damage.size(), state->not_shown};
+  };
   ASSIGN_OR_RETURN(state->settled,
                    read_rest(reader.start_scan(), log, lines_end, size, sink, options.cancelled, count));
   LogWindow window(log, size, options.cancelled, kCheckStep);
@@ -193,7 +206,7 @@ Result<LogIndex::GrowthPtr> GrowingIndex::read_growth(const LogSource& log) cons
   GrowthSink sink(known, *growth);
   ASSIGN_OR_RETURN(growth->header, known.reader.grown_header(log, known.header, known.settled.end));
   ASSIGN_OR_RETURN(const auto lines_end, end_of_lines(log, known.settled.end, size));
-  const auto count = [&growth] { return std::pair(growth->records.size(), growth->damage.size()); };
+  const auto count = [&growth] { return Received{growth->records.size(), growth->damage.size(), growth->not_shown}; };
   ASSIGN_OR_RETURN(growth->settled, read_rest(known.settled.scan->copy(), log, lines_end, size, sink, nullptr, count));
   if (sink.has_conflict()) {
     return GrowthPtr();
@@ -221,6 +234,8 @@ void GrowingIndex::apply(GrowthPtr read) {
   grown.losses.damage.resize(grown.settled.damage);
   grown.losses.damage.insert(grown.losses.damage.end(), growth.damage.begin(), growth.damage.end());
   grown.losses.malformed = grown.losses.damage.size();
+  grown.not_shown = grown.settled.not_shown;
+  grown.not_shown.add(growth.not_shown);
   const bool had_header = std::exchange(grown.header, std::move(growth.header)).valid;
   grown.values += (grown.header.valid ? 1 : 0) - (had_header ? 1 : 0);
   for (std::size_t i = 0; i < growth.records.size(); ++i) {
@@ -230,6 +245,7 @@ void GrowingIndex::apply(GrowthPtr read) {
   grown.labels.settle();
   grown.leaf = growth.leaf;
   growth.settled.damage += grown.settled.damage;
+  growth.settled.not_shown.add(grown.settled.not_shown);
   grown.settled = std::move(growth.settled);
   grown.scanned_size = growth.scanned_size;
 }

@@ -30,6 +30,7 @@ class IndexSink : public RecordSink {
     state_.losses.damage.push_back(damage);
     ++state_.losses.malformed;
   }
+  void leave_out(std::string_view type) override { state_.not_shown.add(type); }
   void set_leaf(Ordinal leaf) override { state_.leaf = leaf; }
   void set_settled(Ordinal entries) override { state_.settled = entries; }
   [[nodiscard]] Ordinal find(std::string_view id) const override {

@@ -13,6 +13,7 @@
 #include "core/log/label_map.h"
 #include "core/log/log_index.h"
 #include "core/log/name_table.h"
+#include "core/log/record_counts.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
@@ -61,6 +62,7 @@ struct IndexState {
   IdHandle last_made = 0;
 
   ScanLosses losses;
+  RecordCounts not_shown;
   std::uint64_t scanned_size = 0;
 
  private:

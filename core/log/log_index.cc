@@ -209,6 +209,9 @@ std::vector<Damage> LogIndex::damage() const {
 std::uint64_t LogIndex::malformed_records() const {
   return state_->losses.malformed;
 }
+const RecordCounts& LogIndex::not_shown() const {
+  return state_->not_shown;
+}
 bool LogIndex::has_duplicate_ids() const {
   return state_->has_duplicates;
 }
@@ -216,8 +219,8 @@ bool LogIndex::has_duplicate_ids() const {
 std::size_t LogIndex::memory_bytes() const {
   return sizeof(*this) + sizeof(IndexState) + state_->entries.memory_bytes() + state_->ids.memory_bytes() +
          state_->names.memory_bytes() + state_->labels.memory_bytes() +
-         state_->losses.damage.capacity() * sizeof(Damage) + state_->header.json.capacity() +
-         state_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
+         state_->losses.damage.capacity() * sizeof(Damage) + state_->not_shown.memory_bytes() +
+         state_->header.json.capacity() + state_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
          state_->hashes.capacity() * sizeof(std::uint64_t) +
          state_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*));
 }

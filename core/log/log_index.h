@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/log/log_source.h"
+#include "core/log/record_counts.h"
 
 namespace arborfs {
 
@@ -187,6 +188,8 @@ class LogIndex {
   [[nodiscard]] std::vector<Damage> damage() const;
   /// The number of malformed records, as the agent counts them.
   [[nodiscard]] std::uint64_t malformed_records() const;
+  /// The complete records that make no entry, apart from known bookkeeping (CONTRACT.md 6.13).
+  [[nodiscard]] const RecordCounts& not_shown() const;
   [[nodiscard]] bool has_duplicate_ids() const;
   /// Heap use in bytes, for status.json and the memory tests.
   [[nodiscard]] std::size_t memory_bytes() const;

@@ -61,6 +61,14 @@ json::Value damage_list(const std::vector<Damage>& damage, json::Document& owner
   return list;
 }
 
+json::Value counts_of(const RecordCounts& counts, json::Document& owner) {
+  Object object(owner);
+  for (const auto& [type, count] : counts.by_type()) {
+    object.number(type, count);
+  }
+  return object.take();
+}
+
 json::Value store_list(const std::vector<MountStatus::Store>& stores, json::Document& owner) {
   json::Value list(rapidjson::kArrayType);
   for (const MountStatus::Store& store : stores) {
@@ -107,6 +115,7 @@ std::string session_status_json(const SessionStatus& status) {
   object.number("branches", status.branches).number("orphans", status.orphans);
   object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
   object.put("damage", damage_list(status.damage, owner));
+  object.put("notShown", counts_of(status.not_shown, owner));
   object.texts("wholeRecordsInDamage", status.whole_records_in_damage);
   object.texts("erasedEntries", status.erased_entries).text_or_null("erasedFile", status.erased_file);
   object.texts("danglingLabels", status.dangling_labels).number("missingBlobs", status.missing_blobs);

@@ -69,6 +69,7 @@ struct SessionStatus {
   std::uint64_t duplicate_ids = 0;
   std::uint64_t cycles = 0;
   std::vector<Damage> damage;
+  RecordCounts not_shown;
   std::vector<std::string> whole_records_in_damage;  // ids of entries that damage/ has whole
   std::vector<std::string> erased_entries;  // ids of entries that another program's rewrite dropped (CONTRACT.md 6.10)
   std::string erased_file;                  // where they are kept, "" if there are none

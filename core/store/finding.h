@@ -16,6 +16,7 @@ struct Finding {
   std::optional<std::uint64_t> offset = std::nullopt;
   std::uint64_t length = 0;
   Ordinal entry = kNoEntry;  // the entry it is about, or the one before it
+  bool is_note = false;      // worth knowing, but no fault: the doctor says it and does not fail
 };
 
 /// A finding about a file of a store that is not a session's log.

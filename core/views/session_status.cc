@@ -88,6 +88,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
     status.dialect = session.format().reader->dialect_name(guard->index().dialect());
     count_tree(guard->index(), status);
     status.damage = shown_damage(*guard);
+    status.not_shown = guard->index().not_shown();
     status.moved_leaf = moved_leaf(guard->index(), guard->leaf());
     if (guard->has_details()) {
       for (const auto& image : guard->details().images()) {

@@ -261,19 +261,29 @@ TEST(GoatReader, KeysMatchInAnyCaseAndTheLastOneCounts) {
   EXPECT_EQ(log.text(1), "y\n");
 }
 
-TEST(GoatReader, LinesThatGoRejectsAreDamage) {
+TEST(GoatReader, LinesThatGoRejectsAreCounted) {
+  const Texts rejected = {"[]",
+                          "null",
+                          R"({"uuid":5})",
+                          R"({"uuid":"b","timestamp":"yesterday"})",
+                          R"({"uuid":"b","timestamp":"2026-02-30T10:00:01Z"})",
+                          R"({"uuid":"b","message":[]})",
+                          R"({"uuid":"b","message":{"role":1}})",
+                          R"({"uuid":"b","message":{"tool_calls":{}}})"};
+  for (const std::string& line : rejected) {
+    const GoatLog log(goat_line("a", "1") + line + "\n" + goat_line("c", "2"));
+    EXPECT_EQ(log.ids(), (Texts{"a", "c"})) << line;
+    EXPECT_TRUE(log.index().damage().empty()) << line;
+    EXPECT_EQ(log.index().not_shown().by_type(), (RecordCounts::ByType{{"value", 1}})) << line;
+  }
+  const GoatLog named(R"({"uuid":"b","timestamp":"yesterday","role":"user"})"
+                      "\n");
+  EXPECT_EQ(named.index().not_shown().by_type(), (RecordCounts::ByType{{"user", 1}}));
+}
+
+TEST(GoatReader, LinesThatAreNotJsonAreDamage) {
   const std::string good = goat_line("a", "1");
-  const Texts bad = {"[]",
-                     "null",
-                     R"({"uuid":5})",
-                     R"({"uuid":"b","timestamp":"yesterday"})",
-                     R"({"uuid":"b","timestamp":"2026-02-30T10:00:01Z"})",
-                     R"({"uuid":"b","message":[]})",
-                     R"({"uuid":"b","message":{"role":1}})",
-                     R"({"uuid":"b","message":{"tool_calls":{}}})",
-                     std::string("\0\0", 2),
-                     "{\"uuid\":\"b\"} x"};
-  for (const std::string& line : bad) {
+  for (const std::string& line : {std::string("\0\0", 2), std::string("{\"uuid\":\"b\"} x")}) {
     const GoatLog log(good + line + "\n\n" + goat_line("c", "2"));
     EXPECT_EQ(log.ids(), (Texts{"a", "c"})) << line;
     ASSERT_EQ(log.index().damage().size(), 1U) << line;

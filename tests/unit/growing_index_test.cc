@@ -35,6 +35,9 @@ std::string dump_all(const LogIndex& index, const TextSizes& sizes) {
   for (const Ordinal tip : index.tips()) {
     tips += " " + std::to_string(tip);
   }
+  for (const auto& [type, count] : index.not_shown().by_type()) {
+    tips += " " + type + " " + std::to_string(count);
+  }
   const Header& header = index.header();
   return test::dump(index) + "\nleaf " + std::to_string(index.leaf()) + tips + "\n" + header.id + "|" + header.cwd +
          "|" + header.parent_session + "|" + header.timestamp + "|" + std::to_string(header.cost.value_or(-1)) + "|" +

@@ -225,6 +225,7 @@ TEST(StatusJson, SessionMatchesTheGoldenFile) {
   status.entries = 42;
   status.branches = 3;
   status.damage = {{1234, 56, Damage::Kind::fused, false}, {99999, 7, Damage::Kind::unfinished, true}};
+  status.not_shown.add("event_msg future", 2);
   status.whole_records_in_damage = {"a1b2c3d4"};
   status.erased_entries = {"b2c3d4e5"};
   status.erased_file = "/home/sam/.local/state/arborfs/erased/s.jsonl";

@@ -27,8 +27,14 @@ struct Report {
   std::vector<Finding> findings;
   RepairResult mended;
   std::string not_mended;  // why the repair failed, "" if it did not
-  std::size_t left = 0;    // findings that remain
+  std::size_t left = 0;    // faults that remain
 };
+
+/// The findings that are faults, not notes.
+std::size_t faults_in(const std::vector<Finding>& findings) {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(), [](const Finding& finding) { return !finding.is_note; }));
+}
 
 Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& catalog) {
   if (line.sessions.empty()) {
@@ -100,20 +106,20 @@ class Doctor {
         if (!is_same) {
           reports_.push_back({"", path, "", {}, {}, "", 0});
         }
+        reports_.back().left += fault.finding.is_note ? 0 : 1;
         reports_.back().findings.push_back(std::move(fault.finding));
-        ++reports_.back().left;
       }
     }
   }
 
   void mend_session(const SessionPtr& session) {
     if (session->format().is_plain) {
-      mend(session, [&] { return examine_session(*session, catalog_).size(); });
+      mend(session, [&] { return faults_in(examine_session(*session, catalog_)); });
       return;
     }
     Report& report = reports_.back();
-    report.left = report.findings.size();
-    if (!line_.repair && !line_.dry_run) {
+    report.left = faults_in(report.findings);
+    if (report.left == 0 || (!line_.repair && !line_.dry_run)) {
       return;
     }
     const bool lacks_entries = std::any_of(report.findings.begin(), report.findings.end(),
@@ -124,7 +130,7 @@ class Doctor {
       report.not_mended = visible_line(done.error().message, kLineLength);
     } else {
       report.mended = *std::move(done);
-      report.left = line_.dry_run ? report.left : examine_session(*session, catalog_).size();
+      report.left = line_.dry_run ? report.left : faults_in(examine_session(*session, catalog_));
     }
   }
 
@@ -143,7 +149,7 @@ class Doctor {
   template <class Patient, class CountAgain>
   void mend(const Patient& patient, CountAgain count_again) {
     Report& report = reports_.back();
-    report.left = report.findings.size();
+    report.left = faults_in(report.findings);
     if (!line_.repair && !line_.dry_run) {
       return;
     }
@@ -172,6 +178,7 @@ std::string finding_json(const Report& report, const Finding& finding) {
   json.add_json("offset", finding.offset ? std::to_string(*finding.offset) : "null");
   json.add_json("length", finding.offset ? std::to_string(finding.length) : "null");
   json.add_json("entry", finding.entry == kNoEntry ? "null" : std::to_string(finding.entry));
+  json.add_json("note", finding.is_note ? "true" : "false");
   return json.add("text", finding.text).str();
 }
 
@@ -225,7 +232,8 @@ void print_report(const Report& report, Terminal& io) {
   std::map<std::string_view, std::size_t> shown;
   for (const auto& finding : report.findings) {
     if (shown[finding.kind]++ < kShownOfAKind) {
-      io.out << "  " << styled(io, Style::red, std::string(finding.kind)) << ": " << finding.text << "\n";
+      const Style style = finding.is_note ? Style::dim : Style::red;
+      io.out << "  " << styled(io, style, std::string(finding.kind)) << ": " << finding.text << "\n";
     }
   }
   for (const auto& [kind, count] : shown) {
@@ -236,16 +244,22 @@ void print_report(const Report& report, Terminal& io) {
 }
 
 std::string result_words(const std::vector<Report>& reports, const CommandLine& line) {
-  std::size_t findings = 0;
+  std::size_t faults = 0;
+  std::size_t files = 0;
+  std::size_t notes = 0;
   std::size_t left = 0;
   for (const auto& report : reports) {
-    findings += report.findings.size();
+    const std::size_t in_report = faults_in(report.findings);
+    faults += in_report;
+    files += in_report == 0 ? 0 : 1;
+    notes += report.findings.size() - in_report;
     left += report.left;
   }
-  if (findings == 0) {
-    return "no damage found";
+  const std::string noted = notes == 0 ? "" : ", " + counted(notes, "note");
+  if (faults == 0) {
+    return "no damage found" + noted;
   }
-  const std::string found = counted(findings, "finding") + " in " + counted(reports.size(), "file");
+  const std::string found = counted(faults, "finding") + " in " + counted(files, "file") + noted;
   if (!line.repair || line.dry_run) {
     return found;
   }

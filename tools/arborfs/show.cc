@@ -192,6 +192,15 @@ void print_damage(const SessionStatus& status, Terminal& io) {
   }
 }
 
+/// "2 of type x, 1 of type y"; "" for none.
+std::string not_shown_words(const RecordCounts& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : counts.by_type()) {
+    parts.push_back(grouped(count) + " of type " + type);
+  }
+  return comma_separated(parts);
+}
+
 /// In local time, as all times that people read; as the header has it if that is not a time.
 std::string start_words(const Header& header) {
   const auto time = json::parse_date(header.timestamp);
@@ -214,6 +223,7 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
       facts.status.state + (facts.status.reasons.empty() ? "" : "  (" + comma_separated(facts.status.reasons) + ")"));
   print_damage(facts.status, io);
   row(io, "entries", counts_words(facts));
+  row(io, "not shown", not_shown_words(facts.status.not_shown));
   row(io, "leaf", facts.leaf.empty() ? "(root)" : facts.leaf);
   print_points("branches", facts.branches, opened, facts.leaf_ordinal, io);
   if (!facts.labels.empty()) {

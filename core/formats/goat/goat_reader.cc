@@ -29,9 +29,10 @@ constexpr std::string_view kGoZeroTime = "0001-01-01T00:00:00Z";
 
 /// The members of a line that the index needs. Texts point into the line or into those of its stretch.
 struct Fields {
+  bool is_left_out = false;  // goat skips the line, although it is JSON (goat/FORMAT.md C4)
   std::string_view uuid;
   std::string_view timestamp;  // "" if there is none
-  std::string_view role;
+  std::string_view role;       // of a line that is left out, if it is a string
 };
 
 FieldValue string_field(std::string_view text) {
@@ -41,10 +42,7 @@ FieldValue string_field(std::string_view text) {
   return value;
 }
 
-bool is_json_object(std::string_view text) {
-  if (!text.starts_with('{')) {
-    return false;
-  }
+bool is_json(std::string_view text) {
   const json::ValueEnd end = json::scan_value(text, 0);
   return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
 }
@@ -96,14 +94,13 @@ class LineReading {
  public:
   explicit LineReading(std::deque<std::string>& texts) : texts_(texts) {}
 
-  /// Nothing if goat skips the line (goat/FORMAT.md C4).
   template <class Value>
-  std::optional<Fields> read(const Value& line) {
+  Fields read(const Value& line) {
     Value inner;
     const Spelled record = members_of(line, inner);
     const bool is_flat = record.message.empty() || record.message == "null";
     if (!is_flat && !record.message.starts_with('{')) {
-      return std::nullopt;
+      return left_out("");
     }
     Value ignored;
     const Spelled message = is_flat ? record : members_of(inner, ignored);
@@ -112,12 +109,14 @@ class LineReading {
     const auto role = text_of(message.role);
     const bool fits = uuid && timestamp && role && fits_message(message);
     if (!fits || (!timestamp->empty() && !is_rfc3339(*timestamp))) {
-      return std::nullopt;
+      return left_out(role.value_or(""));
     }
-    return Fields{*uuid, *timestamp == kGoZeroTime ? std::string_view() : *timestamp, *role};
+    return {false, *uuid, *timestamp == kGoZeroTime ? std::string_view() : *timestamp, *role};
   }
 
  private:
+  static Fields left_out(std::string_view role) { return {true, "", "", role}; }
+
   /// As go_string().
   std::optional<std::string_view> text_of(std::string_view value) {
     const bool is_plain = value.size() >= 2 && value.front() == '"' && value.find('\\') == std::string_view::npos;
@@ -133,13 +132,17 @@ class LineReading {
 
 class LineParser {
  public:
+  /// Nothing if the line is not JSON.
   std::optional<Fields> parse(std::string_view line, std::deque<std::string>& texts) {
     LineReading reading(texts);
     const bool is_short = line.starts_with('{') && line.size() <= kLongestPlaced;
     if (is_short && places_.find(line) && json::has_valid_escapes(line)) {
       return reading.read(json::PlacedValue(places_, 0));
     }
-    return is_json_object(line) ? reading.read(json::TextValue(line)) : std::nullopt;
+    if (!is_json(line)) {
+      return std::nullopt;
+    }
+    return line.starts_with('{') ? reading.read(json::TextValue(line)) : Fields{true, "", "", ""};
   }
 
  private:
@@ -164,16 +167,20 @@ struct Messages {
   };
   std::vector<Message> messages;
   std::vector<Damage> damage;
+  std::vector<std::string_view> left_out;  // the roles
   std::deque<std::string> texts;
 
   void clear() {
     messages.clear();
     damage.clear();
+    left_out.clear();
     texts.clear();
   }
   void take(const LineReader::Line& line, LineParser& parser) {
     const auto fields = line.is_too_long ? std::nullopt : parser.parse(line.text, texts);
-    if (fields) {
+    if (fields && fields->is_left_out) {
+      left_out.push_back(fields->role);
+    } else if (fields) {
       messages.push_back({line.offset, line.length, record_hash(line.text), *fields});
     } else {
       damage.push_back(damage_of(line));
@@ -196,6 +203,9 @@ class Chain final : public LineScan {
       }
       for (const Damage& run : stretch->damage) {
         sink.add(run);
+      }
+      for (const std::string_view role : stretch->left_out) {
+        sink.leave_out(role);
       }
       for (const Messages::Message& message : stretch->messages) {
         RETURN_IF_ERROR(add(message, sink));

@@ -107,7 +107,8 @@ Header header_of(const LineReader::Line& line) {
 /// Collects the data of one log's lines.
 class Session {
  public:
-  void take(const LineReader::Line& line) {
+  /// Tells the sink of complete lines that are no message.
+  void take(const LineReader::Line& line, RecordSink& sink) {
     if (is_first_) {
       is_first_ = false;
       header_ = header_of(line);
@@ -118,6 +119,8 @@ class Session {
     }
     if (auto message = line.is_too_long ? std::nullopt : read_fields(line.text)) {
       add(line, *std::move(message));
+    } else if (!line.is_too_long && is_json(line.text)) {
+      sink.leave_out(skim::string_value(skim::member(line.text, "role")).value_or(""));
     } else {
       add_damage(line);
     }
@@ -225,7 +228,7 @@ Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::ato
     if (line == nullptr) {
       return session.hand_over(sink);
     }
-    session.take(*line);
+    session.take(*line, sink);
   }
 }
 

@@ -5,10 +5,10 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/entry_text.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/scan.h"
 #include "core/log/line_reader.h"
 
 namespace arborfs::opencode {
@@ -48,12 +48,8 @@ bool is_compaction(std::string_view role, std::string_view info, std::string_vie
   return false;
 }
 
-/// Nothing if the line is damage. It is valid JSON if it begins as an entry does.
+/// Nothing if the JSON value is not an entry.
 std::optional<MessageFields> message_in(std::string_view line) {
-  const json::ValueEnd end = json::scan_value(line, 0);
-  if (!line.starts_with('{') || end.verdict != json::ValueScanner::Verdict::value || end.end != line.size()) {
-    return std::nullopt;
-  }
   const std::string_view info = skim::member(line, "info");
   auto id = skim::string_value(skim::member(info, "id"));
   if (!id || id->empty()) {
@@ -67,13 +63,33 @@ std::optional<MessageFields> message_in(std::string_view line) {
   return fields;
 }
 
+/// Tells the sink of a value that is not an entry: a row that is not an object, or the parts of such a message.
+void leave_out(std::string_view line, RecordSink& sink) {
+  bool has_parts = false;
+  for (skim::Cursor parts(line.starts_with('[') ? line : std::string_view()); parts.next();) {
+    const auto type = skim::string_value(skim::member(parts.value(), "type"));
+    has_parts = has_parts || type;
+    if (type) {
+      sink.leave_out("part " + *type);
+    }
+  }
+  if (!has_parts) {
+    sink.leave_out(line.starts_with('{') ? "message" : "");
+  }
+}
+
 /// Makes a list of a session's messages: each is the child of the previous one.
 class MessageList {
  public:
   explicit MessageList(RecordSink& sink) : sink_(sink) {}
 
   Result<void> take(const LineReader::Line& line) {
-    const auto message = line.is_too_long ? std::nullopt : message_in(line.text);
+    const bool is_complete = !line.is_too_long && is_json(line.text);
+    const auto message = is_complete ? message_in(line.text) : std::nullopt;
+    if (is_complete && !message) {
+      leave_out(line.text, sink_);
+      return {};
+    }
     if (!message || !seen_.insert(message->id).second) {
       const auto kind = line.is_too_long ? Damage::Kind::too_tangled
                         : message        ? Damage::Kind::duplicate

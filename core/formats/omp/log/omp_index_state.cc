@@ -80,6 +80,7 @@ Result<bool> OmpIndexState::take_first(LogWindow& window, const RecordFields& re
 bool OmpIndexState::take(const RecordFields& record) {
   if (drops(record)) {
     dropped_sessions.push_back(values++);
+    not_shown.add("session");
     return false;
   }
   admit(record);
