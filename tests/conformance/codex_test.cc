@@ -370,10 +370,95 @@ TEST(CodexReader, BadLinesAreDamage) {
                            says("user", "good") + torn);
   EXPECT_EQ(thread.path(), Words{"0:6"});
   const auto damage = thread.index().damage();
-  ASSERT_EQ(damage.size(), 5U);
-  EXPECT_EQ(damage[3].kind, Damage::Kind::malformed);
-  EXPECT_EQ(damage[4].kind, Damage::Kind::unfinished);
-  EXPECT_TRUE(damage[4].in_progress);
+  ASSERT_EQ(damage.size(), 3U);
+  EXPECT_EQ(damage[1].kind, Damage::Kind::malformed);
+  EXPECT_EQ(damage[2].kind, Damage::Kind::unfinished);
+  EXPECT_TRUE(damage[2].in_progress);
+  EXPECT_EQ(thread.index().not_shown().by_type(), (RecordCounts::ByType{{"value", 1}, {"x", 1}}));
+}
+
+/// A first format: a header, then items without a wrapper. They are sent.
+TEST(CodexReader, FirstFormatsAreRead) {
+  const std::string lines =
+      R"({"id":"01a1ffe5-09c1-7be0-82ef-7bbde2eca945","timestamp":"2025-07-01T10:00:00.000Z","instructions":"be brief"})"
+      "\n"
+      R"({"record_type":"state"})"
+      "\n"
+      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"first words"}]})"
+      "\n"
+      R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"an answer"}]})"
+      "\n";
+  const CodexThread thread(lines);
+  EXPECT_EQ(thread.index().header().id, "01a1ffe5-09c1-7be0-82ef-7bbde2eca945");
+  EXPECT_EQ(thread.names(), (Words{"user", "assistant"}));
+  EXPECT_NE(thread.context(2).find("first words"), std::string::npos);
+  EXPECT_TRUE(thread.index().not_shown().empty());
+}
+
+TEST(CodexReader, RolloutThatIsOneObjectIsRead) {
+  const std::string object =
+      "{\n  \"session\": {\n    \"id\": \"s1\",\n    \"timestamp\": \"2025-05-01T10:00:00.000Z\"\n  },\n"
+      "  \"items\": [\n    {\n      \"type\": \"message\",\n      \"role\": \"user\",\n"
+      "      \"content\": [{\"type\": \"input_text\", \"text\": \"first words\"}]\n    },\n"
+      "    {\"type\": \"message\", \"role\": \"assistant\", \"content\": []}\n  ]\n}";
+  for (const std::string& bytes : {object, object + "\n"}) {
+    const CodexThread thread(bytes);
+    EXPECT_TRUE(thread.index().header().valid) << thread.index().header().problem;
+    EXPECT_EQ(thread.index().header().id, "s1");
+    EXPECT_EQ(thread.names(), (Words{"user", "assistant"}));
+    EXPECT_EQ(thread.text(1), "first words\n");
+    EXPECT_NE(thread.context(2).find("first words"), std::string::npos);
+    EXPECT_TRUE(thread.index().damage().empty());
+  }
+  const CodexThread torn(object.substr(0, object.size() - 4));
+  ASSERT_EQ(torn.index().damage().size(), 1U);
+  EXPECT_EQ(torn.index().damage()[0].kind, Damage::Kind::unfinished);
+}
+
+/// What Codex does not read as an item of the conversation is not sent, but people see it.
+TEST(CodexReader, WordsWithoutAnItemAreShownAndNotSent) {
+  const CodexThread thread(
+      meta() + record("event_msg", R"({"type":"user_message","message":"only an event"})") +
+      record("response_item", R"({"role":"assistant","content":[{"type":"output_text","text":"no type"}]})") +
+      says("user", "sent") + record("event_msg", R"({"type":"user_message","message":" sent\n"})") +
+      record("event_msg", R"({"type":"error","message":"it broke"})") +
+      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"bare"}]})"
+      "\n");
+  EXPECT_EQ(thread.names(), (Words{"user", "assistant", "user", "error", "user"}));
+  EXPECT_EQ(thread.text(4), "it broke\n");
+  const std::string sent = thread.context(thread.index().leaf());
+  for (const char* words : {"only an event", "no type", "it broke", "bare"}) {
+    EXPECT_EQ(sent.find(words), std::string::npos) << words;
+  }
+  EXPECT_NE(sent.find("sent"), std::string::npos);
+}
+
+/// The counts of an index that grows line by line are those of one of the whole log.
+TEST(CodexReader, CountsGrowWithTheLog) {
+  const Words lines = {meta(),
+                       says("user", "one"),
+                       record("event_msg", R"({"type":"agent_message","message":"an answer"})"),
+                       says("assistant", "an answer"),
+                       record("future", "{}"),
+                       record("event_msg", R"({"type":"agent_message","message":"lost"})"),
+                       says("user", "two"),
+                       record("future", "{}")};
+  std::string bytes;
+  std::unique_ptr<LogIndex> grown;
+  for (const std::string& line : lines) {
+    bytes += line;
+    const auto log = log_from_bytes(bytes);
+    auto growth = grown ? grown->read_growth(*log) : Result<LogIndex::GrowthPtr>(LogIndex::GrowthPtr());
+    ASSERT_TRUE(growth);
+    if (*growth) {
+      grown->apply(std::move(*growth));
+    } else {
+      ASSERT_FALSE(grown);
+      grown = *codex_format().reader->index(*log, {});
+    }
+    EXPECT_EQ(grown->not_shown().by_type(), CodexThread(bytes).index().not_shown().by_type()) << line;
+  }
+  EXPECT_EQ(grown->not_shown().by_type(), (RecordCounts::ByType{{"event_msg agent_message", 1}, {"future", 2}}));
 }
 
 TEST(CodexReader, OtherFirstLinesAreNoHeader) {

@@ -277,7 +277,8 @@ def test_damage_in_a_codex_file_stays_its_own(case):
     with case.mount(f"store=codex={codex}") as mount:
         folder = mount / "by-id" / THREAD
         equal(len(entry_ids(folder)), 2, "entries")
-        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed", "unfinished"], "damage")
+        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed"], "damage")
+        equal(status(folder)["notShown"], {"value": 1}, "JSON that is no record")
         assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
         assert "compressed" in status(mount / "by-id" / other)["problem"], "a compressed thread"
         equal(conversation(mount / "by-id" / ARCHIVED)[0], ["user", "Please greet again"], "another thread")

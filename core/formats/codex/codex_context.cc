@@ -1,6 +1,7 @@
 #include "core/formats/codex/codex_context.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,10 +59,11 @@ class History {
     if (step.entry.type == EntryType::compaction) {
       return compact(record, payload, step.entry.offset);
     }
+    ASSIGN_OR_RETURN(const auto item, item_in(record, payload));
     const bool is_of_compaction =
         skim::is_truthy(skim::member(skim::member(record, "metadata"), "compaction_output"));  // not yet replaced
-    if (!is_of_compaction && !skim::is_string(skim::member(payload, "type"), "ghost_snapshot")) {
-      add(record, payload, step.entry.offset);
+    if (!is_of_compaction && !skim::is_string(skim::member(item, "type"), "ghost_snapshot")) {
+      add(record, item, step.entry.offset);
     }
     return {};
   }
@@ -84,6 +86,26 @@ class History {
   }
 
  private:
+  /// The item of a record; "" for one that Codex does not read as an item: an event, an item without a type, and, in
+  /// logs other than those of the first formats, an item without a wrapper (codex/FORMAT.md B6).
+  Result<std::string_view> item_in(std::string_view record, std::string_view payload) {
+    const bool is_wrapped = payload.starts_with('{');
+    if (!is_wrapped && !is_first_format_) {
+      ASSIGN_OR_RETURN(is_first_format_, read_format());
+    }
+    const bool counts = is_wrapped ? skim::is_string(skim::member(record, "type"), "response_item") : *is_first_format_;
+    const std::string_view item = is_wrapped ? payload : record;
+    return counts && skim::string_value(skim::member(item, "type")) ? item : std::string_view();
+  }
+
+  /// True if the log begins with the header of the first formats, or is one object.
+  Result<std::optional<bool>> read_format() const {
+    constexpr std::uint64_t kEnough = 1024;  // a session_meta names its type before its payload
+    ASSIGN_OR_RETURN(const auto size, log_->size());
+    ASSIGN_OR_RETURN(const auto start, log_->read(0, std::min(size, kEnough)));
+    return std::optional(skim::member(start, "type").empty());
+  }
+
   /// `value` is a part of `record`, which is at `offset`.
   void add(std::string_view record, std::string_view value, std::uint64_t offset) {
     if (!value.empty()) {
@@ -135,6 +157,7 @@ class History {
 
   const std::shared_ptr<const LogSource> log_;
   std::vector<Item> items_;
+  std::optional<bool> is_first_format_;  // once it is needed
 };
 
 }  // namespace

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/formats/codex/record.h"
+#include "core/formats/codex/rollout_document.h"
 #include "core/formats/codex/rollout_record.h"
+#include "core/formats/codex/segment_view.h"
 #include "core/formats/codex/segments_log.h"
-#include "core/json/document.h"
-#include "core/json/json_cursor.h"
 #include "core/log/line_pipeline.h"
 #include "core/log/line_reader.h"
 
@@ -24,80 +23,6 @@ FieldValue text_field(std::string_view text) {
   value.kind = FieldValue::Kind::string;
   value.text = text;
   return value;
-}
-
-/// One segment as the reader goes through it.
-struct SegmentView {
-  std::string id;
-  std::optional<HistoryBase> base;
-  bool is_own = true;
-  bool is_last = true;
-  const LogSource* file = nullptr;
-  std::uint64_t length = 0;
-  std::uint64_t start = 0;
-};
-
-Result<std::vector<SegmentView>> segments_of(const LogSource& log) {
-  std::vector<SegmentView> views;
-  if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
-    for (const Segment& segment : thread->segments()) {
-      views.push_back(
-          {segment.id, segment.head.base, segment.is_own, false, segment.file.get(), segment.length, segment.start});
-    }
-    views.back().is_last = true;
-    ASSIGN_OR_RETURN(views.back().length, views.back().file->size());
-    return views;
-  }
-  ASSIGN_OR_RETURN(const auto size, log.size());
-  views.push_back({"0", std::nullopt, true, true, &log, size, 0});
-  return views;
-}
-
-Header no_header(std::string problem) {
-  Header header;
-  header.problem = std::move(problem);
-  return header;
-}
-
-/// The header in the first line of a thread's first segment (codex/FORMAT.md B2).
-Header header_in(std::string_view line, std::uint64_t offset) {
-  json::Document record;
-  const json::Value* meta = nullptr;
-  if (is_object(line) && json::parse(line, record) && json::is_string(json::member(record, "type"), "session_meta")) {
-    meta = json::member(record, "payload");
-  }
-  if (meta == nullptr || !meta->IsObject()) {
-    return no_header("the first line is not a session_meta record, so Codex cannot open the thread");
-  }
-  Header header;
-  header.valid = true;
-  header.json = json::stringify(*meta);
-  header.id = json::string_member(*meta, "id").value_or("");
-  header.cwd = json::string_member(*meta, "cwd").value_or("");
-  header.timestamp = json::string_member(*meta, "timestamp").value_or("");
-  header.parent_session = json::string_member(*meta, "forked_from_id").value_or("");
-  header.offset = offset;
-  header.length = line.size();
-  return header;
-}
-
-Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSource& log) {
-  const auto first = std::find_if(views.begin(), views.end(), [](const SegmentView& view) { return view.is_own; });
-  LineReader lines(*first->file, std::min(first->length, kLongestHead), nullptr);
-  ASSIGN_OR_RETURN(const auto* line, lines.next());
-  if (line == nullptr) {
-    return no_header("the thread has no records");
-  }
-  Header header =
-      line->is_too_long ? no_header("the first line is too long") : header_in(line->text, first->start + line->offset);
-  if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
-    const ThreadFacts& facts = thread->facts();
-    header.title = facts.name.value_or("");
-    header.is_named = facts.name.has_value();
-    header.parent_session = header.parent_session.empty() ? facts.parent : header.parent_session;
-    header.started_by = facts.parent;
-  }
-  return header;
 }
 
 /// Goes through the segments of a thread, one after the other.
@@ -121,7 +46,10 @@ class Thread final : public LineScan {
     return {};
   }
 
-  void finish(RecordSink& sink) const override { sink.set_leaf(tip_); }
+  void finish(RecordSink& sink) const override {
+    sink.set_leaf(tip_);
+    repetitions_.report(sink);
+  }
 
  private:
   /// An entry with the ordinal that Codex gave its record.
@@ -145,6 +73,7 @@ class Thread final : public LineScan {
     missing_ = entries_.missing;
     next_ordinal_ = segment.base && segment.base->end_ordinal != UINT64_MAX ? segment.base->end_ordinal : 0;
     line_ = 0;
+    is_document_ = false;
     total_usage_.clear();
     has_usage_records_ = false;
   }
@@ -153,6 +82,12 @@ class Thread final : public LineScan {
   Result<void> read(const SegmentView& segment, std::uint64_t end, RecordSink& sink,
                     const std::atomic<bool>* cancelled) {
     const std::uint64_t from = at_ > segment.start ? at_ - segment.start : 0;
+    if (from == 0 && !is_document_) {
+      ASSIGN_OR_RETURN(is_document_, is_document(*segment.file));
+    }
+    if (is_document_) {
+      return read_items(segment, std::min(segment.length, end - segment.start), sink);
+    }
     LinePipeline<RolloutLines> stretches(*segment.file, from, std::min(segment.length, end - segment.start), cancelled);
     for (;;) {
       ASSIGN_OR_RETURN(const auto* stretch, stretches.next());
@@ -165,6 +100,28 @@ class Thread final : public LineScan {
     }
     if (!segment.is_last) {
       ends_[segment.id] = std::move(entries_);
+    }
+    return {};
+  }
+
+  /// The items of a file that is one object. It is read when all of it is there, since its end completes it.
+  Result<void> read_items(const SegmentView& segment, std::uint64_t length, RecordSink& sink) {
+    ASSIGN_OR_RETURN(const auto size, segment.file->size());
+    if (length < size) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const auto document, read_document(*segment.file, length));
+    if (!document) {
+      sink.add(Damage{segment.start, length, Damage::Kind::unfinished, segment.is_last});
+      return {};
+    }
+    RolloutLines items;
+    RolloutParser parser;
+    for (const RolloutDocument::Item& item : document->items) {
+      const std::string_view text = std::string_view(document->text).substr(item.offset, item.length);
+      items.clear();
+      items.take({item.offset, item.length, text, false, true}, parser);
+      RETURN_IF_ERROR(take(segment, items.lines.front(), sink));
     }
     return {};
   }
@@ -201,13 +158,42 @@ class Thread final : public LineScan {
     }
     next_ordinal_ = std::max(next_ordinal_, record->ordinal.value_or(next_ordinal_));
     const std::uint64_t ordinal = next_ordinal_++;
-    if (record->kind == RolloutRecord::Kind::rollback) {
-      roll_back(record->turns, sink);
-    } else if (record->kind == RolloutRecord::Kind::entry || is_new_usage(*record)) {
-      has_usage_records_ = has_usage_records_ || record->type == "token_usage_record";
-      return add(segment, line, *record, ordinal, sink);
+    switch (record->kind) {
+      case RolloutRecord::Kind::rollback:
+        roll_back(record->turns, sink);
+        return {};
+      case RolloutRecord::Kind::left_out:
+        sink.leave_out(record->type);
+        return {};
+      case RolloutRecord::Kind::prompt:
+        if (!repetitions_.is_new_prompt(record->speech)) {
+          return {};
+        }
+        repetitions_.end_turn(sink);
+        break;
+      case RolloutRecord::Kind::aside:
+        if (record->is_header && line_ > 1) {
+          sink.leave_out("");
+        }
+        if (record->speech.voice != Speech::Voice::none) {
+          repetitions_.take_event(record->speech, sink);
+        }
+        if (!is_new_usage(*record)) {
+          return {};
+        }
+        break;
+      case RolloutRecord::Kind::entry:
+        note_item(*record, sink);
+        has_usage_records_ = has_usage_records_ || record->type == "token_usage_record";
     }
-    return {};
+    return add(segment, line, *record, ordinal, sink);
+  }
+
+  void note_item(const RolloutRecord& item, RecordSink& sink) {
+    if (item.begins_turn) {
+      repetitions_.end_turn(sink);
+    }
+    repetitions_.take_item(item.speech);
   }
 
   /// Events repeat the sums; a newer Codex writes a record of its own for each response (codex/FORMAT.md F2).
@@ -274,6 +260,7 @@ class Thread final : public LineScan {
   std::uint64_t at_ = 0;
   std::size_t begun_ = 0;  // segments
   // Of the segment that is read:
+  bool is_document_ = false;
   Entries entries_;
   std::string missing_;
   std::uint64_t next_ordinal_ = 0;
@@ -281,6 +268,7 @@ class Thread final : public LineScan {
   std::string total_usage_;
   bool has_usage_records_ = false;
   // Of all:
+  Repetitions repetitions_;
   std::unordered_map<std::string, Entries> ends_;  // by segment; of those that have been read
   std::vector<bool> begins_turn_;                  // by entry
   Ordinal tip_ = kNoEntry;                         // the entry from which the next one continues

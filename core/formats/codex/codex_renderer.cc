@@ -3,152 +3,11 @@
 #include <utility>
 
 #include "core/formats/codex/codex_context.h"
-#include "core/formats/codex/record.h"
+#include "core/formats/codex/item_text.h"
 #include "core/json/document.h"
 
 namespace arborfs::codex {
 namespace {
-
-using Kind = MessagePart::Kind;
-
-std::string string_of(const json::Value& object, std::string_view key) {
-  return std::string(json::string_member(object, key).value_or(""));
-}
-
-void add_part(Message& message, Kind kind, std::string text, std::string tool = "") {
-  if (!text.empty()) {
-    MessagePart part;
-    part.kind = kind;
-    part.text = std::move(text);
-    part.tool = std::move(tool);
-    message.push_back(std::move(part));
-  }
-}
-
-void add_image(Message& message, const json::Value& item) {
-  MessagePart part;
-  part.kind = Kind::image;
-  part.data = json::member(item, "image_url");
-  message.push_back(std::move(part));
-}
-
-bool is_image(const json::Value& item) {
-  return json::is_string(json::member(item, "type"), "input_image");
-}
-
-/// The texts `<image name=...>` and `</image>` around a local image (codex/FORMAT.md E3).
-bool is_image_tag(const json::Value& items, rapidjson::SizeType at, std::string_view text) {
-  const bool is_before = at + 1 < items.Size() && is_image(items[at + 1]) && text.starts_with("<image ");
-  return is_before || (at > 0 && is_image(items[at - 1]) && text == "</image>");
-}
-
-std::string_view kind_of(const json::Value& payload, rapidjson::SizeType at) {
-  const json::Value* metadata = json::member(payload, kItemKinds);
-  const json::Value* kinds = metadata == nullptr ? nullptr : json::member(*metadata, "content_item_kinds");
-  const bool has_it = kinds != nullptr && kinds->IsArray() && at < kinds->Size() && (*kinds)[at].IsString();
-  return has_it ? json::as_string((*kinds)[at]) : std::string_view();
-}
-
-/// The items of a message or of a tool's output. If the user typed some of them, the inserted ones are left out.
-void add_items(Message& message, const json::Value& payload, const json::Value& items, bool only_typed) {
-  for (rapidjson::SizeType at = 0; at < items.Size(); ++at) {
-    const json::Value& item = items[at];
-    if (is_image(item)) {
-      add_image(message, item);
-      continue;
-    }
-    std::string text = string_of(item, "text");
-    const bool is_left_out = only_typed && origin_of(kind_of(payload, at), text) != Origin::typed;
-    if (!is_left_out && !is_image_tag(items, at, text)) {
-      add_part(message, Kind::text, std::move(text));
-    }
-  }
-}
-
-bool has_typed_item(const json::Value& payload, const json::Value& items) {
-  for (rapidjson::SizeType at = 0; at < items.Size(); ++at) {
-    if (origin_of(kind_of(payload, at), json::string_member(items[at], "text").value_or("")) == Origin::typed) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void add_content(Message& message, const json::Value& payload) {
-  const json::Value* items = json::member(payload, "content");
-  if (items != nullptr && items->IsArray()) {
-    const bool is_user = json::is_string(json::member(payload, "role"), "user");
-    add_items(message, payload, *items, is_user && has_typed_item(payload, *items));
-  } else if (items != nullptr && items->IsString()) {
-    add_part(message, Kind::text, std::string(json::as_string(*items)));
-  }
-}
-
-void add_reasoning(Message& message, const json::Value& payload) {
-  for (const char* key : {"summary", "content"}) {
-    const json::Value* items = json::member(payload, key);
-    if (!message.empty() || items == nullptr || !items->IsArray()) {
-      continue;
-    }
-    for (const json::Value& item : items->GetArray()) {
-      add_part(message, Kind::thinking, string_of(item, "text"));
-    }
-  }
-}
-
-/// The output of a tool: text, items, or an object with either.
-void add_output(Message& message, const json::Value& payload) {
-  const json::Value* output = json::member(payload, "output");
-  if (output != nullptr && output->IsObject()) {
-    const json::Value* success = json::member(*output, "success");
-    if (success != nullptr && success->IsFalse()) {
-      message.push_back({Kind::tool_error, "", ""});
-    }
-    output = json::member(*output, "content");
-  }
-  if (output != nullptr && output->IsArray()) {
-    add_items(message, payload, *output, false);
-  } else if (output != nullptr && output->IsString()) {
-    add_part(message, Kind::text, std::string(json::as_string(*output)));
-  }
-}
-
-void add_call(Message& message, std::string tool, std::string input) {
-  MessagePart call;
-  call.kind = Kind::tool_call;
-  call.text = std::move(input);
-  call.tool = std::move(tool);
-  message.push_back(std::move(call));
-}
-
-/// A call of one of the model's built-in tools: its type without `_call`, and its action.
-void add_own_call(Message& message, const json::Value& payload, std::string_view type) {
-  const json::Value* action = json::member(payload, "action");
-  add_call(message, std::string(type.substr(0, type.size() - std::string_view("_call").size())),
-           action == nullptr ? "" : json::stringify(*action));
-}
-
-/// Nothing for an item of a type that is not known.
-std::optional<Message> message_of_item(const json::Value& payload) {
-  const std::string_view type = json::string_member(payload, "type").value_or("");
-  Message message;
-  if (type == "message") {
-    add_content(message, payload);
-  } else if (type == "reasoning") {
-    add_reasoning(message, payload);
-  } else if (type == "function_call") {
-    add_call(message, string_of(payload, "name"), string_of(payload, "arguments"));
-  } else if (type == "custom_tool_call") {
-    add_call(message, string_of(payload, "name"), string_of(payload, "input"));
-  } else if (type.ends_with("_call_output")) {
-    add_output(message, payload);
-  } else if (type.ends_with("_call")) {
-    add_own_call(message, payload, type);
-  } else {
-    return std::nullopt;
-  }
-  return message;
-}
 
 const json::Value* member_of(const json::Value* object, std::string_view key) {
   return object == nullptr ? nullptr : json::member(*object, key);
@@ -181,6 +40,10 @@ std::optional<double> number_of(const json::Value& object, std::string_view key)
   return number != nullptr && number->IsNumber() ? std::optional(number->GetDouble()) : std::nullopt;
 }
 
+Message text_message(std::string text) {
+  return text.empty() ? Message() : Message{{MessagePart::Kind::text, std::move(text), "", nullptr}};
+}
+
 /// One line: `1205 tokens in (100 cached), 40 out (10 reasoning)`.
 std::string usage_text(const json::Value& usage) {
   const auto count = [&usage](std::string_view key) { return json::number_text(number_of(usage, key).value_or(0)); };
@@ -191,24 +54,26 @@ std::string usage_text(const json::Value& usage) {
 }  // namespace
 
 bool Renderer::is_in_transcript(std::string_view name) const {
-  return name != "developer" && name != "harness" && name != "token_usage_record" && name != "token_count";
+  return name != "developer" && name != "harness" && name != "token_usage_record" && name != "token_count" &&
+         name != "ghost_snapshot" && name != "additional_tools" && name != "configuration_update";
 }
 
 std::optional<Message> Renderer::message_of(EntryType type, const json::Value& record) const {
+  if (const json::Value* item = item_of(record)) {
+    return message_of_item(*item);
+  }
   const json::Value* payload = json::member(record, "payload");
   if (payload == nullptr || !payload->IsObject()) {
     return std::nullopt;
   }
-  Message message;
   if (type == EntryType::compaction) {
-    add_part(message, Kind::text, string_of(*payload, "message"));
-    return message;
+    return text_message(std::string(json::string_member(*payload, "message").value_or("")));
   }
   if (const Told told = told_by(record); told.usage != nullptr && told.usage->IsObject()) {
-    add_part(message, Kind::text, usage_text(*told.usage));
-    return message;
+    return text_message(usage_text(*told.usage));
   }
-  return message_of_item(*payload);
+  const bool is_event = json::is_string(json::member(record, "type"), "event_msg");
+  return is_event ? message_of_event(*payload) : message_of_item(*payload);
 }
 
 std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Value& record) const {

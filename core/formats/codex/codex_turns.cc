@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/formats/codex/codex_renderer.h"
+#include "core/formats/codex/item_text.h"
 #include "core/formats/codex/record.h"
 #include "core/json/document.h"
 
@@ -40,6 +41,10 @@ TurnPart result_in(const json::Value& payload) {
 
 /// The arguments as JSON; a text that is not JSON becomes a JSON string.
 std::string arguments_in(const json::Value& payload, std::string_view key) {
+  const json::Value* input = json::member(payload, key);
+  if (input != nullptr && !input->IsString()) {
+    return json::stringify(*input);
+  }
   std::string text = text_in(payload, key);
   json::Document parsed;
   return json::parse(text, parsed) ? text : json::stringify_string(text);
@@ -65,12 +70,14 @@ void add_parts(Turn& turn, const Message& message) {
 }  // namespace
 
 bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const {
-  const json::Value* payload = json::member(record, "payload");
+  const bool is_spoken = entry.type == EntryType::message || entry.type == EntryType::compaction;
+  const json::Value* item = item_of(record);
+  const json::Value* payload = item == nullptr ? json::member(record, "payload") : item;
   const auto message = message_of(entry.type, record);
-  if (payload == nullptr || !message || !is_in_transcript(entry.name)) {
+  if (!is_spoken || payload == nullptr || !message || !is_in_transcript(entry.name)) {
     return true;
   }
-  const std::string_view type = json::string_member(*payload, "type").value_or("");
+  const std::string_view type = item == nullptr ? "" : type_of_item(*item);
   Turn turn;
   turn.time_ms = entry.time_ms;
   if (type.ends_with("_call_output")) {

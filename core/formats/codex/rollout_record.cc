@@ -1,10 +1,14 @@
 #include "core/formats/codex/rollout_record.h"
 
 #include <array>
+#include <utility>
 
 #include "core/formats/codex/record.h"
+#include "core/formats/codex/record_kinds.h"
 #include "core/json/escapes.h"
 #include "core/json/json_cursor.h"
+#include "core/json/scan.h"
+#include "core/json/utf8.h"
 #include "core/json/value_view.h"
 #include "core/log/record_hash.h"
 
@@ -24,6 +28,14 @@ struct Payload {
   std::string_view kinds;
   std::string_view turns;
   std::string_view info;
+  std::string_view message;  // of an event
+  std::string_view text;     // of an event
+  std::string_view summary;  // of reasoning
+  std::string_view item;     // of an event
+  std::string_view call_id;  // these four are of calls and their outputs
+  std::string_view output;
+  std::string_view arguments;
+  std::string_view input;
 };
 
 struct Member {
@@ -34,7 +46,11 @@ struct Member {
 constexpr std::array kMembers = {Member{"type", &Payload::type},      Member{"id", &Payload::id},
                                  Member{"role", &Payload::role},      Member{"content", &Payload::content},
                                  Member{kItemKinds, &Payload::kinds}, Member{"num_turns", &Payload::turns},
-                                 Member{"info", &Payload::info}};
+                                 Member{"info", &Payload::info},      Member{"message", &Payload::message},
+                                 Member{"text", &Payload::text},      Member{"summary", &Payload::summary},
+                                 Member{"item", &Payload::item},      Member{"call_id", &Payload::call_id},
+                                 Member{"output", &Payload::output},  Member{"arguments", &Payload::arguments},
+                                 Member{"input", &Payload::input}};
 
 template <class Value>
 Payload members_of(const Value& object) {
@@ -63,15 +79,49 @@ std::string_view role_of_user_message(const Payload& payload) {
   return "user";
 }
 
+ItemShape shape_of(const Payload& payload) {
+  return {!payload.role.empty(),      !payload.content.empty(), !payload.call_id.empty(), !payload.output.empty(),
+          !payload.arguments.empty(), !payload.input.empty(),   !payload.summary.empty()};
+}
+
+/// Adds the hash of a JSON string, unless it is empty or something else.
+void add_hash(std::string_view literal, std::vector<std::uint64_t>& hashes) {
+  if (literal.size() <= 2 || literal.front() != '"') {
+    return;
+  }
+  const bool is_plain = literal.find('\\') == std::string_view::npos;
+  hashes.push_back(is_plain ? hash_of_words(literal.substr(1, literal.size() - 2))
+                            : hash_of_words(skim::string_value(literal).value_or("")));
+}
+
+/// The hashes of texts: of strings in a list, or of the `text` of each object there.
+std::vector<std::uint64_t> text_hashes(std::string_view list) {
+  std::vector<std::uint64_t> hashes;
+  for (skim::Cursor items(list); items.next();) {
+    const bool is_text = items.value().starts_with('"');
+    add_hash(is_text ? items.value() : skim::member(items.value(), "text"), hashes);
+  }
+  return hashes;
+}
+
+/// All texts of a list of items, one directly after the other.
+std::string joined_texts(std::string_view list) {
+  std::string all = skim::string_value(list).value_or("");
+  for (skim::Cursor items(list); items.next();) {
+    all += skim::string_value(skim::member(items.value(), "text")).value_or("");
+  }
+  return all;
+}
+
 /// Reads one record.
 class RecordReading {
  public:
   explicit RecordReading(std::deque<std::string>& texts) : texts_(texts) {}
 
-  /// Nothing if the object is not a record.
   template <class Value>
-  std::optional<RolloutRecord> read(const Value& root) {
+  RolloutRecord read(const Value& root) {
     std::string_view type;
+    std::string_view state;
     Value payload;
     root.each([&](std::string_view key, const Value& value) {
       if (skim::means(key, "timestamp")) {
@@ -82,13 +132,16 @@ class RecordReading {
         type = value.raw();
       } else if (skim::means(key, "payload")) {
         payload = value;
+      } else if (skim::means(key, "record_type")) {
+        state = value.raw();
       }
     });
-    if (!type.starts_with('"') || payload.lead() != '{') {
-      return std::nullopt;
+    if (payload.lead() == '{') {
+      read_payload(text_of(type).value_or(""), payload);
+    } else if (state.empty()) {
+      read_bare(members_of(root));
     }
-    read_payload(type, payload);
-    return record_;
+    return std::move(record_);
   }
 
  private:
@@ -106,52 +159,144 @@ class RecordReading {
 
   template <class Value>
   void read_payload(std::string_view type, const Value& payload) {
-    if (skim::is_string(type, "response_item")) {
-      read_item(members_of(payload));
-    } else if (skim::is_string(type, "event_msg")) {
+    if (type == "response_item") {
+      read_item(members_of(payload), type);
+    } else if (type == "event_msg") {
       read_event(members_of(payload));
-    } else if (skim::is_string(type, "compacted")) {
-      record_.kind = RolloutRecord::Kind::entry;
-      record_.type = "compaction";
-    } else if (skim::is_string(type, "token_usage_record")) {
-      record_.kind = RolloutRecord::Kind::entry;
-      record_.type = "token_usage_record";
+    } else if (type == "compacted") {
+      note_entry("compaction");
+    } else if (type == "token_usage_record") {
+      note_entry("token_usage_record");
+    } else if (type == "inter_agent_communication") {
+      note_entry("agent_message");
+    } else if (!is_bookkeeping_record(type)) {
+      leave_out(type);
     }
   }
 
-  void read_item(const Payload& payload) {
-    const auto type = text_of(payload.type);
-    if (!type) {
+  void note_entry(std::string_view type) {
+    record_.kind = RolloutRecord::Kind::entry;
+    record_.type = type;
+  }
+
+  void leave_out(std::string_view type) {
+    record_.kind = RolloutRecord::Kind::left_out;
+    record_.type = type;
+  }
+
+  /// An item without a wrapper, or the header before such items (codex/FORMAT.md B6).
+  void read_bare(const Payload& record) {
+    const auto type = text_of(record.type);
+    record_.is_header = !type && !record.id.empty() && item_type_of(shape_of(record)).empty();
+    if (record_.is_header) {
       return;
     }
-    record_.kind = RolloutRecord::Kind::entry;
-    record_.type = "message";
+    if (!type || is_item_type(*type)) {
+      read_item(record, "");
+    } else if (!is_bookkeeping_record(*type)) {
+      leave_out(*type);
+    }
+  }
+
+  /// `what` is the type of its record.
+  void read_item(const Payload& payload, std::string_view what) {
+    const auto type = text_of(payload.type);
+    const std::string_view meant = type.value_or(item_type_of(shape_of(payload)));
+    if (meant.empty()) {
+      return leave_out(what);
+    }
+    note_entry("message");
     record_.id = text_of(payload.id);
-    record_.role = *type;
+    record_.role = meant;
     if (record_.role == "message") {
       record_.role = text_of(payload.role).value_or("");
-      if (record_.role == "user") {
-        record_.role = role_of_user_message(payload);
-        record_.begins_turn = record_.role == "user";
+      note_message(payload);
+    } else if (record_.role == "reasoning") {
+      record_.speech = {Speech::Voice::thought, "", text_hashes(payload.summary)};
+      const auto raw = text_hashes(payload.content);
+      record_.speech.hashes.insert(record_.speech.hashes.end(), raw.begin(), raw.end());
+    }
+  }
+
+  void note_message(const Payload& payload) {
+    if (record_.role == "user") {
+      record_.role = role_of_user_message(payload);
+      record_.begins_turn = record_.role == "user";
+      record_.speech = {Speech::Voice::user, texts_.emplace_back(joined_texts(payload.content))};
+    } else if (record_.role == "assistant") {
+      record_.speech = {Speech::Voice::answer, "", text_hashes(payload.content)};
+      if (record_.speech.hashes.size() > 1) {
+        record_.speech.hashes.push_back(hash_of_words(joined_texts(payload.content)));
       }
     }
   }
 
   void read_event(const Payload& payload) {
-    if (skim::is_string(payload.type, "thread_rolled_back")) {
-      record_.kind = RolloutRecord::Kind::rollback;
-      record_.turns = count_of(payload.turns).value_or(0);
-    } else if (skim::is_string(payload.type, "token_count")) {
-      const std::string_view total = skim::member(payload.info, "total_token_usage");
-      record_.is_legacy_usage = total.starts_with('{');
-      record_.total_usage = total;
-      record_.type = "token_count";
+    const std::string_view type = text_of(payload.type).value_or("");
+    const bool is_item = type == "item_completed";
+    const std::string_view item = is_item ? text_of(skim::member(payload.item, "type")).value_or("") : "";
+    const EventKind kind = is_item ? turn_item_kind(item) : event_kind(type);
+    switch (kind.use) {
+      case EventUse::prompt:
+        record_.kind = RolloutRecord::Kind::prompt;
+        record_.type = "message";
+        record_.role = "user";
+        record_.speech = {Speech::Voice::user,
+                          is_item ? texts_.emplace_back(joined_texts(skim::member(payload.item, "content")))
+                                  : text_of(payload.message).value_or("")};
+        return;
+      case EventUse::answer:
+        record_.speech = {Speech::Voice::answer, "", said_in(payload, payload.message, "content")};
+        return;
+      case EventUse::thought:
+        record_.speech = {Speech::Voice::thought, "", said_in(payload, payload.text, "summary_text")};
+        return;
+      case EventUse::shown:
+        return note_entry(kind.name);
+      case EventUse::usage:
+        return read_usage(payload);
+      case EventUse::rollback:
+        record_.kind = RolloutRecord::Kind::rollback;
+        record_.turns = count_of(payload.turns).value_or(0);
+        return;
+      case EventUse::bookkeeping:
+        return;
+      case EventUse::unknown:
+        leave_out(texts_.emplace_back("event_msg " + std::string(type) + (is_item ? " " + std::string(item) : "")));
     }
+  }
+
+  /// The hash of an event's text, or those of the list in its item.
+  static std::vector<std::uint64_t> said_in(const Payload& payload, std::string_view text, std::string_view list) {
+    if (!payload.item.empty()) {
+      return text_hashes(skim::member(payload.item, list));
+    }
+    std::vector<std::uint64_t> hashes;
+    add_hash(text, hashes);
+    return hashes;
+  }
+
+  void read_usage(const Payload& payload) {
+    const std::string_view total = skim::member(payload.info, "total_token_usage");
+    record_.is_legacy_usage = total.starts_with('{');
+    record_.total_usage = total;
+    record_.type = "token_count";
   }
 
   std::deque<std::string>& texts_;
   RolloutRecord record_;
 };
+
+bool is_json(std::string_view text) {
+  const json::ValueEnd end = json::scan_value(text, 0);
+  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size() && json::is_valid_utf8(text);
+}
+
+RolloutRecord left_out_value() {
+  RolloutRecord record;
+  record.kind = RolloutRecord::Kind::left_out;
+  return record;
+}
 
 }  // namespace
 
@@ -161,7 +306,10 @@ std::optional<RolloutRecord> RolloutParser::parse(std::string_view line, std::de
   if (is_short && places_.find(line) && json::has_valid_escapes(line)) {
     return reading.read(json::PlacedValue(places_, 0));
   }
-  return is_object(line) ? reading.read(json::TextValue(line)) : std::nullopt;
+  if (is_object(line)) {
+    return reading.read(json::TextValue(line));
+  }
+  return is_json(line) ? std::optional(left_out_value()) : std::nullopt;
 }
 
 void RolloutLines::clear() {
@@ -179,7 +327,10 @@ void RolloutLines::take(const LineReader::Line& line, RolloutParser& parser) {
     return;
   }
   made.record = parser.parse(line.text, texts);
-  if (made.record && (made.record->kind == RolloutRecord::Kind::entry || made.record->is_legacy_usage)) {
+  const bool may_be_entry =
+      made.record && (made.record->kind == RolloutRecord::Kind::entry ||
+                      made.record->kind == RolloutRecord::Kind::prompt || made.record->is_legacy_usage);
+  if (may_be_entry) {
     made.hash = record_hash(line.text);
   }
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/formats/codex/repetitions.h"
 #include "core/json/places.h"
 #include "core/log/line_reader.h"
 
@@ -16,16 +17,20 @@ namespace arborfs::codex {
 struct RolloutRecord {
   enum class Kind : std::uint8_t {
     entry,
+    prompt,    // an event with what the user typed: an entry if no item has it
     rollback,  // drops the last `turns` turns of the user
     aside,     // of no interest for the tree
+    left_out,  // not shown although it is not known as bookkeeping; `type` says what it is
   };
   Kind kind = Kind::aside;
   std::optional<std::uint64_t> ordinal;
   std::optional<std::string_view> id;
   std::string_view timestamp;
   std::string_view type;     // of the entry, in arborfs's words: message, compaction, or Codex's
+  Speech speech;             // of an item or of an event that may repeat one
   std::string_view role;     // of a message: the word for its file name
   bool begins_turn = false;  // what the user typed
+  bool is_header = false;    // of the first formats, if it is the first line (codex/FORMAT.md B6)
   bool is_legacy_usage = false;
   std::string_view total_usage;  // of is_legacy_usage: the text of the running sums
   std::uint64_t turns = 0;
@@ -33,7 +38,7 @@ struct RolloutRecord {
 
 class RolloutParser {
  public:
-  /// Nothing if the line is not a record. The record's texts point into `line`, after which json::Places::kPadding
+  /// Nothing if the line is not JSON. The record's texts point into `line`, after which json::Places::kPadding
   /// bytes must be readable, or into `texts`.
   std::optional<RolloutRecord> parse(std::string_view line, std::deque<std::string>& texts);
 
