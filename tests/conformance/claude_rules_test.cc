@@ -72,6 +72,30 @@ TEST(ClaudeTree, ResultsThatComeBetweenBlocksAreSentBehindThem) {
   EXPECT_EQ(json::member(messages[2], "content")->GetArray().Size(), 3U);
 }
 
+/// Rows without a uuid stand where they are in the file, and are not sent.
+TEST(ClaudeTree, RowsWithoutAUuidStandInTheirPlace) {
+  const std::string loose = R"({"type":"user","message":{"role":"user","content":"loose"}})";
+  Rows rows;
+  rows.user("a", "").line(loose).user("b", "a").line(loose).line(loose);
+  const ClaudeLog log = rows.log();
+  const Texts path = log.path();
+  ASSERT_EQ(path.size(), 5U);
+  EXPECT_EQ(path[0], "a");
+  EXPECT_EQ(path[2], "b");
+  EXPECT_TRUE(path[4].starts_with("row-")) << path[4];
+  EXPECT_EQ(log.index().tip_count(), 1U);
+  EXPECT_EQ(log.context().find("loose"), std::string::npos);
+  EXPECT_NE(log.text(2).find("loose"), std::string::npos);
+  EXPECT_EQ(Rows().line(loose).line(loose).log().path().size(), 2U);
+}
+
+TEST(ClaudeTree, RowsOfUnknownTypesAreCounted) {
+  const ClaudeLog log = Rows().user("a", "").line(R"({"type":"new-row","uuid":"x"})").line("[1]").line("5").log();
+  EXPECT_EQ(log.path(), Texts{"a"});
+  EXPECT_TRUE(log.index().damage().empty());
+  EXPECT_EQ(log.index().not_shown().by_type(), (RecordCounts::ByType{{"new-row", 1}, {"value", 2}}));
+}
+
 TEST(ClaudeTree, EditedPromptsAreBranches) {
   Rows rows;
   rows.user("u", "").block("a", "u", "m", R"({"type":"text","text":"x"})").user("v", "a").user("w", "a");
@@ -120,7 +144,7 @@ TEST(ClaudeRows, KindsHaveNames) {
 
 TEST(ClaudeRows, BadLinesAreDamage) {
   Rows rows;
-  rows.line("not json").line("").line("[1]").line(std::string("\0{}", 3)).line("\xEF\xBB\xBF{}");
+  rows.line("not json").line("").line(std::string("\0{}", 3)).line("\xEF\xBB\xBF{}");
   rows.line(R"({"type":"user","uuid":"a","x":"\q"})").user("b", "").line(R"({"type":"user","uuid":"c"} {"x":1})");
   const ClaudeLog log(rows.bytes() + R"({"type":"user","uuid":"d")");
   EXPECT_EQ(log.ids([](Ordinal) { return true; }), (Texts{"b", "c"}));
@@ -129,8 +153,8 @@ TEST(ClaudeRows, BadLinesAreDamage) {
     kinds.push_back(run.kind);
   }
   using Kind = Damage::Kind;
-  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::malformed, Kind::malformed, Kind::nul, Kind::malformed, Kind::malformed,
-                                      Kind::fused, Kind::unfinished}));
+  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::malformed, Kind::nul, Kind::malformed, Kind::malformed, Kind::fused,
+                                      Kind::unfinished}));
   EXPECT_TRUE(log.index().damage().back().in_progress);
   EXPECT_EQ(log.raw(2), R"({"type":"user","uuid":"c"})");
 }

@@ -141,7 +141,8 @@ def test_damage_in_a_claude_log_stays_its_own(case):
     with case.mount(f"store=claude={claude}") as mount:
         folder = mount / "by-id" / "bad"
         equal(sorted(uuids_of(folder)), ["a", "b"], "entries")
-        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed", "unfinished"], "damage")
+        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["unfinished"], "damage")
+        equal(status(folder)["notShown"], {"value": 1}, "JSON that is no row")
         assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
         assert json.loads((folder / "context.json").read_text())["messages"], folder
         equal(sorted(set(os.listdir(mount / "by-id")) - {"bad"}),

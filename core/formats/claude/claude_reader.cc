@@ -9,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/claude/leaf_finder.h"
+#include "core/formats/claude/loose_rows.h"
 #include "core/formats/claude/reply_chain.h"
 #include "core/formats/claude/row_reader.h"
 #include "core/formats/claude/session_head.h"
@@ -74,12 +75,15 @@ class Transcript final : public LineScan {
     }
   }
 
-  void finish(RecordSink& sink) const override { sink.set_leaf(leaf_.leaf(sink)); }
+  void finish(RecordSink& sink) const override { sink.set_leaf(loose_.leaf(leaf_.leaf(sink), sink)); }
 
  private:
   Result<void> take(const Stretch& stretch, RecordSink& sink) {
     for (const Damage& run : stretch.damage) {
       sink.add(run);
+    }
+    for (const std::string_view type : stretch.left_out) {
+      sink.leave_out(type);
     }
     for (const Row& row : stretch.rows) {
       if (row.kind == Row::Kind::pin) {
@@ -94,11 +98,21 @@ class Transcript final : public LineScan {
   }
 
   Result<void> add(const Row& node, RecordSink& sink) {
+    ++entries_;
+    if (node.kind == Row::Kind::loose) {
+      const std::string id = "row-" + std::to_string(node.offset);
+      return add(node, id, loose_.add_loose(node, id, entries_), sink);
+    }
+    leaf_.take_node(node, entries_);
     const std::string_view parent = replies_.parent_of(node, bridges_.node_above(node.parent));
+    return add(node, node.uuid, loose_.parent_of(node, parent), sink);
+  }
+
+  static Result<void> add(const Row& node, std::string_view id, std::string_view parent, RecordSink& sink) {
     RecordFields fields;
     fields.offset = node.offset;
     fields.length = node.length;
-    fields.id = text_field(node.uuid);
+    fields.id = text_field(id);
     fields.parent.kind = FieldValue::Kind::null;
     if (!parent.empty()) {
       fields.parent = text_field(parent);
@@ -110,7 +124,6 @@ class Transcript final : public LineScan {
     if (!node.timestamp.empty()) {
       fields.timestamp = text_field(node.timestamp);
     }
-    leaf_.take_node(node, ++entries_);
     return sink.add(fields, node.hash);
   }
 
@@ -118,6 +131,7 @@ class Transcript final : public LineScan {
   Ordinal entries_ = 0;
   LeafFinder leaf_;
   ReplyChain replies_;
+  LooseRows loose_;
   Bridges bridges_;
 };
 

@@ -1,5 +1,6 @@
 #include "core/formats/claude/claude_renderer.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -25,9 +26,16 @@ void add_text(Message& message, MessagePart::Kind kind, std::string text) {
   message.push_back({kind, std::move(text), "", nullptr});
 }
 
+void add_value(Message& message, std::string name, const json::Value& value) {
+  message.push_back({MessagePart::Kind::value, std::move(name), "", &value});
+}
+
 /// An image or a document (claude/FORMAT.md E2).
 void add_image(Message& message, const json::Value& block) {
   const json::Value* source = json::member(block, "source");
+  if (source != nullptr && json::is_string(json::member(*source, "type"), "text")) {
+    return add_text(message, MessagePart::Kind::text, string_in(*source, "data"));
+  }
   const bool has_bytes = source != nullptr && json::is_string(json::member(*source, "type"), "base64");
   message.push_back({MessagePart::Kind::image, source == nullptr ? "" : string_in(*source, "media_type"), "",
                      has_bytes ? json::member(*source, "data") : nullptr});
@@ -48,17 +56,19 @@ const json::Value* add_block(Message& message, const json::Value& block) {
     add_text(message, MessagePart::Kind::thinking, string_in(block, "thinking"));
   } else if (type == "redacted_thinking") {
     add_text(message, MessagePart::Kind::thinking, "(redacted)");
-  } else if (type == "tool_use" || type == "server_tool_use") {
+  } else if (type == "tool_use" || type == "server_tool_use" || type == "mcp_tool_use") {
     add_call(message, block);
   } else if (type == "image" || type == "document") {
     add_image(message, block);
-  } else if (type == "tool_result") {
+  } else if (type == "web_search_result") {
+    add_text(message, MessagePart::Kind::text, string_in(block, "title") + "\n" + string_in(block, "url"));
+  } else if (type.ends_with("tool_result")) {
     if (is_true(block, "is_error")) {
       message.push_back({MessagePart::Kind::tool_error, "", "", nullptr});
     }
     return json::member(block, "content");
   } else {
-    add_text(message, MessagePart::Kind::text, json::stringify(block));
+    add_value(message, "", block);
   }
   return nullptr;
 }
@@ -102,20 +112,54 @@ std::optional<Message> attachment_of(const json::Value& record) {
   }
   const json::Value* attachment = json::member(record, "attachment");
   const json::Value* prompt = attachment == nullptr ? nullptr : json::member(*attachment, "prompt");
-  if (prompt == nullptr || !json::is_string(json::member(*attachment, "type"), "queued_command")) {
+  if (attachment == nullptr) {
     return std::nullopt;
   }
-  add_content(message, prompt);
+  if (prompt == nullptr || !json::is_string(json::member(*attachment, "type"), "queued_command")) {
+    add_value(message, "", *attachment);
+  } else {
+    add_content(message, prompt);
+  }
   return message;
 }
 
+/// Members that rows of every type have.
+bool is_common(std::string_view key) {
+  constexpr std::array<std::string_view, 16> kCommon = {
+      "type",      "uuid",     "parentUuid", "timestamp", "isSidechain", "sessionId", "cwd",     "version",
+      "gitBranch", "userType", "entrypoint", "slug",      "agentId",     "isMeta",    "subtype", "logicalParentUuid"};
+  return std::find(kCommon.begin(), kCommon.end(), key) != kCommon.end();
+}
+
+/// The members that a row of its subtype has: those that are not containers on a line each, then the others.
+void add_own_members(Message& message, const json::Value& record) {
+  std::string lines = string_in(record, "subtype");
+  for (const auto& member : json::members(record)) {
+    const std::string_view key = json::as_string(member.name);
+    const bool is_plain = !member.value.IsObject() && !member.value.IsArray();
+    if (!is_common(key) && is_plain && !member.value.IsNull()) {
+      lines.append(lines.empty() ? "" : "\n").append(key).append(": ");
+      lines += member.value.IsString() ? std::string(json::as_string(member.value)) : json::stringify(member.value);
+    }
+  }
+  add_text(message, MessagePart::Kind::text, std::move(lines));
+  for (const auto& member : json::members(record)) {
+    if (!is_common(json::as_string(member.name)) && (member.value.IsObject() || member.value.IsArray())) {
+      add_value(message, std::string(json::as_string(member.name)), member.value);
+    }
+  }
+}
+
 std::optional<Message> system_of(const json::Value& record) {
-  const auto content = json::string_member(record, "content");
-  if (!content) {
+  if (!record.IsObject()) {
     return std::nullopt;
   }
   Message message;
-  add_text(message, MessagePart::Kind::text, std::string(*content));
+  if (const auto content = json::string_member(record, "content")) {
+    add_text(message, MessagePart::Kind::text, std::string(*content));
+  } else {
+    add_own_members(message, record);
+  }
   if (const auto before = json::string_member(record, "logicalParentUuid")) {
     add_text(message, MessagePart::Kind::text, "The conversation before it ends at " + std::string(*before) + ".");
   }

@@ -38,6 +38,9 @@ class Pieces {
       : raw_(raw), offset_(offset), pieces_(pieces) {}
 
   void read() {
+    if (!skim::is_truthy(skim::member(raw_, "uuid"))) {
+      return;  // the program reads no such row (claude/FORMAT.md B7)
+    }
     const std::string_view type = skim::member(raw_, "type");
     if (skim::is_string(type, "user")) {
       add_said("user");

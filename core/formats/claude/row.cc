@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/formats/claude/row_types.h"
 #include "core/json/escapes.h"
 #include "core/json/scan.h"
 #include "core/json/value_view.h"
@@ -126,10 +127,11 @@ class RowReader {
       row_.kind = Row::Kind::pin;
       return;
     }
-    if (row_.uuid.empty()) {
-      return;
-    }
     classify();
+    if (row_.kind == Row::Kind::node && row_.uuid.empty()) {
+      row_.kind = Row::Kind::loose;
+      row_.name = row_.is_boundary ? "system" : row_.name;
+    }
   }
 
  private:
@@ -189,7 +191,10 @@ class RowReader {
       row_.is_boundary = means(subtype_, "compact_boundary");
       note_node(row_.is_boundary ? "compaction" : "system");
     } else if (means(type_, "progress")) {
-      row_.kind = Row::Kind::progress;
+      row_.kind = row_.uuid.empty() ? Row::Kind::aside : Row::Kind::progress;
+    } else if (const std::string_view type = text_of(type_, texts_); !is_bookkeeping(type)) {
+      row_.kind = Row::Kind::left_out;
+      row_.name = type;
     }
   }
 
@@ -249,9 +254,12 @@ class RowReader {
   bool is_summary_ = false;
 };
 
-Row bad_row(std::string_view line) {
+/// A line that does not begin an object: another JSON value, which the program skips, or no JSON at all.
+Row other_row(std::string_view line) {
+  const json::ValueEnd end = json::scan_value(line, 0);
   Row row;
-  row.kind = Row::Kind::bad;
+  row.kind = end.verdict == json::ValueScanner::Verdict::value && end.end == line.size() ? Row::Kind::left_out
+                                                                                         : Row::Kind::bad;
   row.length = line.size();
   return row;
 }
@@ -265,20 +273,21 @@ Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
     return row;
   }
   if (!line.starts_with('{')) {
-    return bad_row(line);
+    return other_row(line);
   }
   if (line.size() <= kLongestPlaced && places_.find(line) && json::has_valid_escapes(line)) {
     RowReader<json::PlacedValue>(row, texts).read(json::PlacedValue(places_, 0));
   } else {
     const json::ValueEnd end = json::scan_value(line, 0);
     if (end.verdict != json::ValueScanner::Verdict::value) {
-      return bad_row(line);
+      row.kind = Row::Kind::bad;
+      return row;
     }
     row.length = end.end;
     row.rest = line.size() - end.end;
     RowReader<json::TextValue>(row, texts).read(json::TextValue(line.substr(0, end.end)));
   }
-  if (row.kind == Row::Kind::node) {
+  if (row.kind == Row::Kind::node || row.kind == Row::Kind::loose) {
     row.hash = record_hash(line.substr(0, row.length));
   }
   return row;

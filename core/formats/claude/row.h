@@ -14,9 +14,11 @@ struct Row {
   enum class Kind : std::uint8_t {
     aside,     // neither in the tree nor of use for it
     node,      // an entry of the tree
+    loose,     // would be a node if it had a uuid (B7)
     progress,  // not in the tree, but its children count as those of its parent (B4)
     pin,       // says where the conversation continues (C1)
-    bad,       // not a JSON object: the program skips it
+    left_out,  // not shown although it is not known as bookkeeping; `name` says what it is
+    bad,       // not JSON
   };
   /// The role of a node in the program's reply to a prompt (C3).
   enum class Part : std::uint8_t { other, block, result };
@@ -30,12 +32,12 @@ struct Row {
   std::uint64_t offset = 0;  // of the JSON value in the log
   std::uint64_t length = 0;
   std::uint64_t rest = 0;  // bytes after the value on its line, which belong to no row
-  std::uint64_t hash = 0;  // of a node's bytes
+  std::uint64_t hash = 0;  // of the bytes of a node or a loose row
   std::string_view uuid;
   std::string_view parent;  // "" for a root
   std::string_view timestamp;
   std::string_view reply;  // the message id of an assistant's node
-  std::string_view name;   // a literal: the word in the entry's file name
+  std::string_view name;   // the word in the entry's file name; of a row that is left out, its type
   std::string_view leaf;   // of a pin; "" for null
 };
 

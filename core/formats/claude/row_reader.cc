@@ -16,6 +16,7 @@ Damage damage_of(const LineReader::Line& line) {
 void Stretch::clear() {
   rows.clear();
   damage.clear();
+  left_out.clear();
   texts.clear();
 }
 
@@ -33,7 +34,9 @@ void Stretch::take(const LineReader::Line& line, RowParser& parser) {
   if (row.rest != 0) {
     damage.push_back({row.offset + row.length, row.rest, Damage::Kind::fused, !line.is_ended});
   }
-  if (row.kind != Row::Kind::aside) {
+  if (row.kind == Row::Kind::left_out) {
+    left_out.push_back(row.name);
+  } else if (row.kind != Row::Kind::aside) {
     rows.push_back(row);
   }
 }

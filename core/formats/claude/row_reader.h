@@ -17,7 +17,8 @@ struct Stretch {
   using Parser = RowParser;
   std::vector<Row> rows;  // without asides
   std::vector<Damage> damage;
-  std::deque<std::string> texts;  // of rows
+  std::vector<std::string_view> left_out;  // the types
+  std::deque<std::string> texts;           // of rows
 
   void clear();
   void take(const LineReader::Line& line, RowParser& parser);
