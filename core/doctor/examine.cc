@@ -41,10 +41,9 @@ std::string_view kind_of(Damage::Kind kind) {
       return "too_tangled";
     case Damage::Kind::duplicate:
       return "replaced_line";
-    case Damage::Kind::malformed:
-      break;
+    default:
+      return "malformed_line";
   }
-  return "malformed_line";
 }
 
 std::string_view words_of(Damage::Kind kind) {
@@ -59,10 +58,9 @@ std::string_view words_of(Damage::Kind kind) {
       return "cannot be split into records within the limits";
     case Damage::Kind::duplicate:
       return "are a record that a later one with the same id replaces";
-    case Damage::Kind::malformed:
-      break;
+    default:
+      return "are not JSON";
   }
-  return "are not JSON";
 }
 
 /// "; whole records in it: a1b2c3d4".
@@ -79,18 +77,24 @@ std::string salvage_words(const LogSource& log, const Damage& damage) {
 }
 
 std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>& found) {
-  const auto guard = session.read();
-  if (!guard) {
-    return std::nullopt;
-  }
-  const LogIndex& index = guard->index();
-  find_in_tree(index, found);
-  Reading reading{guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
-  reading.places.reserve(index.size());
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    reading.places.emplace_back(index.entry(ordinal).offset, ordinal);
+  Reading reading;
+  std::vector<SameId> same;
+  {
+    const auto guard = session.read();
+    if (!guard) {
+      return std::nullopt;
+    }
+    const LogIndex& index = guard->index();
+    find_in_tree(index, found);
+    same = same_ids_in(index);
+    reading = {guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
+    reading.places.reserve(index.size());
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      reading.places.emplace_back(index.entry(ordinal).offset, ordinal);
+    }
   }
   std::sort(reading.places.begin(), reading.places.end());
+  find_in_ids(*reading.log, std::move(same), found);
   return reading;
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/number_format.h"
 #include "core/model/tree.h"
@@ -29,21 +31,22 @@ void find_in_parents(const LogIndex& index, std::vector<Finding>& found) {
   }
 }
 
-void find_in_ids(const LogIndex& index, std::vector<Finding>& found) {
-  if (!index.has_duplicate_ids()) {
-    return;
+/// True if both places have the same bytes. A place that cannot be read has other bytes than any.
+bool has_same_bytes(const LogSource& log, const SameId& same) {
+  constexpr std::uint64_t kPiece = 64 * 1024;
+  const std::uint64_t length = same.finding.length;
+  if (length != same.length_before) {
+    return false;
   }
-  std::unordered_map<std::uint32_t, Ordinal> first_with;
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    if (index.entry(ordinal).id == 0) {
-      continue;
-    }
-    if (const auto [first, fresh] = first_with.try_emplace(index.entry(ordinal).id, ordinal); !fresh) {
-      found.push_back(finding_about(
-          index, ordinal, "duplicate_id",
-          fmt::format("{} has the same id as #{}; the later one wins", entry_words(index, ordinal), first->second)));
+  for (std::uint64_t at = 0; at < length; at += kPiece) {
+    const std::uint64_t piece = std::min(kPiece, length - at);
+    const auto before = log.read(same.offset_before + at, piece);
+    const auto now = log.read(*same.finding.offset + at, piece);
+    if (!before || !now || *before != *now) {
+      return false;
     }
   }
+  return true;
 }
 
 void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
@@ -84,9 +87,35 @@ Finding finding_about(const LogIndex& index, Ordinal ordinal, std::string_view k
 
 void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
   find_in_parents(index, found);
-  find_in_ids(index, found);
   find_in_labels(index, found);
   find_left_out(index, found);
+}
+
+std::vector<SameId> same_ids_in(const LogIndex& index) {
+  std::vector<SameId> same;
+  if (!index.has_duplicate_ids()) {
+    return same;
+  }
+  std::unordered_map<std::uint32_t, Ordinal> last_with;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    Ordinal& before = last_with[index.entry(ordinal).id];
+    if (index.entry(ordinal).id != 0 && before != kNoEntry) {
+      same.push_back({finding_about(index, ordinal, "duplicate_id",
+                                    fmt::format("{} has the same id as #{}; the later one wins",
+                                                entry_words(index, ordinal), before)),
+                      index.entry(before).offset, index.length(before)});
+    }
+    before = ordinal;
+  }
+  return same;
+}
+
+void find_in_ids(const LogSource& log, std::vector<SameId> same, std::vector<Finding>& found) {
+  for (SameId& one : same) {
+    if (!has_same_bytes(log, one)) {
+      found.push_back(std::move(one.finding));
+    }
+  }
 }
 
 }  // namespace arborfs

@@ -35,9 +35,9 @@ class IdTable {
   /// The last entry with the id; kNoEntry if the id occurs only as a parent.
   [[nodiscard]] Ordinal owner(IdHandle handle) const { return use(handle).owner; }
   void set_owner(IdHandle handle, Ordinal ordinal);
-  /// True if some other entry names the id as its parent.
+  /// True if some other entry names the id as its parent, as far as set_parent() says so.
   [[nodiscard]] bool is_parent(IdHandle handle) const { return use(handle).is_parent != 0; }
-  void set_parent(IdHandle handle) { use(handle).is_parent = 1; }
+  void set_parent(IdHandle handle, bool is_parent) { use(handle).is_parent = is_parent ? 1 : 0; }
 
   void shrink();
   [[nodiscard]] std::size_t memory_bytes() const;

@@ -87,21 +87,25 @@ void IndexState::put_ids(const RecordFields& record, Entry& entry) {
   last_made = entry.id;
 }
 
-// Updates the count of entries without children. If several entries have the same id, the last one has the children.
+// Updates the count of tips. The last entry with an id takes the place of those before it, and has the children if it
+// repeats the one before.
 void IndexState::link(const Entry& entry, Ordinal ordinal) {
-  ++tips;
   if (entry.id == 0) {
     last_without_id = ordinal;
+    ++tips;
   } else {
-    const bool is_duplicate = ids.owner(entry.id) != kNoEntry;
-    has_duplicates = has_duplicates || is_duplicate;
-    if (ids.is_parent(entry.id) && !is_duplicate) {
-      --tips;
+    const Ordinal before = ids.owner(entry.id);
+    const bool had_children = ids.is_parent(entry.id);
+    const bool is_other = before != kNoEntry && entries.at(before).parent != entry.parent;
+    has_duplicates = has_duplicates || before != kNoEntry;
+    if (is_other) {
+      ids.set_parent(entry.id, false);
     }
+    tips += (before == kNoEntry && !had_children) || (is_other && had_children) ? 1 : 0;
     ids.set_owner(entry.id, ordinal);
   }
   if (entry.parent != 0 && entry.parent != entry.id && !ids.is_parent(entry.parent)) {
-    ids.set_parent(entry.parent);
+    ids.set_parent(entry.parent, true);
     if (ids.owner(entry.parent) != kNoEntry) {
       --tips;
     }

@@ -20,6 +20,8 @@ std::string_view damage_word(Damage::Kind kind) {
       return "unfinished";
     case Damage::Kind::duplicate:
       return "duplicate";
+    case Damage::Kind::repetition:
+      return "repetition";
     default:
       return "too_tangled";
   }
@@ -167,9 +169,9 @@ bool LogIndex::is_orphan(Ordinal ordinal) const {
   return parent != 0 && state_->ids.owner(parent) == kNoEntry;
 }
 
-bool LogIndex::has_children(Ordinal ordinal) const {
+bool LogIndex::is_tip(Ordinal ordinal) const {
   const IdHandle id = entry(ordinal).id;
-  return id != 0 && state_->ids.is_parent(id) && state_->ids.owner(id) == ordinal;
+  return id == 0 || (state_->ids.owner(id) == ordinal && !state_->ids.is_parent(id));
 }
 
 Ordinal LogIndex::tip_count() const {
@@ -180,7 +182,7 @@ std::vector<Ordinal> LogIndex::tips() const {
   std::vector<Ordinal> found;
   found.reserve(state_->tips);
   for (Ordinal ordinal = 1; ordinal <= size(); ++ordinal) {
-    if (!has_children(ordinal)) {
+    if (is_tip(ordinal)) {
       found.push_back(ordinal);
     }
   }

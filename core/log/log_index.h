@@ -76,11 +76,14 @@ static_assert(sizeof(Entry) == 32);
 /// One run of bytes of the log that belong to no entry (omp/FORMAT.md A3 to A6). `in_progress`: it is at the end of the
 /// log, which has no final line feed.
 struct Damage {
-  enum class Kind : std::uint8_t { malformed, fused, nul, unfinished, too_tangled, duplicate };
+  /// `duplicate` and `repetition`: a record that another one with the same id replaces; a repetition has the same bytes
+  /// as that one, so that nothing is lost.
+  enum class Kind : std::uint8_t { malformed, fused, nul, unfinished, too_tangled, duplicate, repetition };
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   Kind kind = Kind::malformed;
   bool in_progress = false;
+  [[nodiscard]] bool is_replaced() const { return kind == Kind::duplicate || kind == Kind::repetition; }
   bool operator==(const Damage&) const = default;
 };
 std::string_view damage_word(Damage::Kind kind);  // "malformed", "fused", ...
@@ -173,9 +176,10 @@ class LogIndex {
   [[nodiscard]] Ordinal parent(Ordinal ordinal) const;
   /// True if the entry names a parent that the log does not have.
   [[nodiscard]] bool is_orphan(Ordinal ordinal) const;
-  /// True if some other entry names this entry's id as its parent, and find() of that id gives this entry.
-  [[nodiscard]] bool has_children(Ordinal ordinal) const;
-  /// Number of entries without children.
+  /// True if nothing follows the entry: no later one has its id, and no other names it as its parent. Of several
+  /// entries with one id that name different parents, the last has only the children that come after it.
+  [[nodiscard]] bool is_tip(Ordinal ordinal) const;
+  /// Number of tips: the branches.
   [[nodiscard]] Ordinal tip_count() const;
   [[nodiscard]] std::vector<Ordinal> tips() const;  // file order
   /// Where the agent continues: the entry that the reader found, else the last one; kNoEntry if there is none.

@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <optional>
+#include <iterator>
+#include <unordered_map>
 
 #include "core/model/tree_reader.h"
 
@@ -15,8 +16,20 @@ Ordinal last_of_id(const LogIndex& index, Ordinal ordinal) {
   return found == kNoEntry ? ordinal : found;
 }
 
-bool has_no_id(const LogIndex& index, Ordinal ordinal) {
-  return index.entry(ordinal).id == 0 && index.id(ordinal).kind == EntryId::Kind::missing;
+// Unlike the path, the agents' tree also follows the parents "", 0 and false (omp/FORMAT.md C5).
+Ordinal falsy_parent(const LogIndex& index, Ordinal ordinal) {
+  const EntryId named = index.parent_id(ordinal);
+  const bool is_root = named.kind == EntryId::Kind::missing || named == EntryId{EntryId::Kind::other, "null"};
+  return is_root ? kNoEntry : index.find(named);
+}
+
+// The handle of the id that an entry names as its parent, 0 for none.
+std::uint32_t named_parent(const LogIndex& index, Ordinal ordinal) {
+  if (const std::uint32_t named = index.entry(ordinal).parent; named != 0) {
+    return named;
+  }
+  const Ordinal found = falsy_parent(index, ordinal);
+  return found == kNoEntry ? 0 : index.entry(found).id;
 }
 
 // The children of all nodes in one array: those of node n are at [starts[n], starts[n + 1]).
@@ -39,14 +52,13 @@ void sort_children(Children& children, const std::vector<std::int64_t>& times) {
   }
 }
 
-// `parents` and `nodes` are indexed by ordinal. If `nodes` is empty, each entry is its own node.
-Children children_of(const std::vector<Ordinal>& parents, const std::vector<Ordinal>& nodes) {
-  const auto node_of = [&nodes](Ordinal o) { return nodes.empty() ? o : nodes[o]; };
+// `parents` is indexed by ordinal.
+Children children_of(const std::vector<Ordinal>& parents) {
   Children children;
   children.starts.assign(parents.size() + 1, 0);
   for (Ordinal o = 1; o < parents.size(); ++o) {
     if (parents[o] == kNoEntry) {
-      children.roots.push_back(node_of(o));
+      children.roots.push_back(o);
     } else {
       ++children.starts[parents[o] + std::size_t{1}];
     }
@@ -58,60 +70,96 @@ Children children_of(const std::vector<Ordinal>& parents, const std::vector<Ordi
   std::vector<std::size_t> fill = children.starts;
   for (Ordinal o = 1; o < parents.size(); ++o) {
     if (parents[o] != kNoEntry) {
-      children.all[fill[parents[o]]++] = node_of(o);
+      children.all[fill[parents[o]]++] = o;
     }
   }
   return children;
 }
 
-// Lists nodes in pre-order. Duplicate ids can make a node its own descendant; such cycles are cut. They can also repeat
-// whole subtrees exponentially often; subtrees are repeated only while the list is shorter than limit_.
-class PreOrder {
- public:
-  PreOrder(const Children& children, Ordinal size)
-      : children_(children), limit_(std::size_t{size} * 4 + 1000), seen_(size + std::size_t{1}), on_path_(seen_) {}
-
-  void walk(Ordinal root, std::vector<TreeNode>& out);
-  [[nodiscard]] bool has_seen(Ordinal node) const { return seen_[node]; }
-
- private:
+// Lists the node and all below it in pre-order. Each entry has one parent, so what a root reaches has no loop.
+void walk(const Children& children, Ordinal root, std::vector<TreeNode>& out) {
   struct Open {
     Ordinal node;
     std::size_t next;
   };
-  void enter(Ordinal node, std::vector<TreeNode>& out);
-
-  const Children& children_;
-  std::size_t limit_;
-  std::vector<bool> seen_;
-  std::vector<bool> on_path_;
-  std::vector<Open> open_;
-};
-
-void PreOrder::enter(Ordinal node, std::vector<TreeNode>& out) {
-  const bool is_repeated = seen_[node];
-  out.push_back({node, static_cast<std::uint32_t>(open_.size())});
-  seen_[node] = true;
-  if (!is_repeated || out.size() < limit_) {
-    on_path_[node] = true;
-    open_.push_back({node, children_.starts[node]});
+  std::vector<Open> open{{root, children.starts[root]}};
+  out.push_back({root, 0});
+  while (!open.empty()) {
+    Open& top = open.back();
+    if (top.next == children.starts[top.node + std::size_t{1}]) {
+      open.pop_back();
+      continue;
+    }
+    const Ordinal child = children.all[top.next++];
+    out.push_back({child, static_cast<std::uint32_t>(open.size())});
+    open.push_back({child, children.starts[child]});
   }
 }
 
-void PreOrder::walk(Ordinal root, std::vector<TreeNode>& out) {
-  enter(root, out);
-  while (!open_.empty()) {
-    Open& top = open_.back();
-    if (top.next == children_.starts[top.node + std::size_t{1}]) {
-      on_path_[top.node] = false;
-      open_.pop_back();
-      continue;
-    }
-    const Ordinal child = children_.all[top.next++];
-    if (!on_path_[child]) {
-      enter(child, out);
+// Finds the place of each entry of a log in which ids occur several times. All by ordinal: `ids` has the handles of
+// their ids, `named` those of the ids that they name as their parents.
+class Places {
+ public:
+  Places(const std::vector<std::uint32_t>& ids, const std::vector<std::uint32_t>& named) : ids_(ids), named_(named) {
+    for (Ordinal o = 1; o < ids.size(); ++o) {
+      if (ids[o] != 0) {
+        add(o);
+      }
     }
   }
+
+  // The entry below which this one stands: the one that it repeats, else its parent.
+  [[nodiscard]] Ordinal parent(Ordinal ordinal) const {
+    if (const auto repeated = repeated_.find(ordinal); repeated != repeated_.end()) {
+      return repeated->second;
+    }
+    const auto found = by_id_.find(named_[ordinal]);
+    if (named_[ordinal] == 0 || named_[ordinal] == ids_[ordinal] || found == by_id_.end()) {
+      return kNoEntry;
+    }
+    const auto& rows = found->second;
+    const auto later = std::lower_bound(rows.begin(), rows.end(), ordinal,
+                                        [](const Row* row, Ordinal wanted) { return row->first < wanted; });
+    return (later == rows.begin() ? rows.front() : *std::prev(later))->last;
+  }
+
+ private:
+  // The entries that have one id and name one parent: a row that was written once or several times.
+  struct Row {
+    Ordinal first;
+    Ordinal last;
+  };
+
+  void add(Ordinal ordinal) {
+    const std::uint64_t key = std::uint64_t{ids_[ordinal]} << 32U | named_[ordinal];
+    const auto [at, is_new] = rows_.try_emplace(key, Row{ordinal, ordinal});
+    if (is_new) {
+      by_id_[ids_[ordinal]].push_back(&at->second);
+    } else {
+      repeated_[ordinal] = at->second.last;
+      at->second.last = ordinal;
+    }
+  }
+
+  const std::vector<std::uint32_t>& ids_;
+  const std::vector<std::uint32_t>& named_;
+  std::unordered_map<std::uint64_t, Row> rows_;
+  std::unordered_map<std::uint32_t, std::vector<const Row*>> by_id_;  // in the order of their first entries
+  std::unordered_map<Ordinal, Ordinal> repeated_;                     // the entry before, by repetition
+};
+
+std::vector<Ordinal> all_but(const std::vector<TreeNode>& nodes, Ordinal size) {
+  std::vector<bool> listed(size + std::size_t{1});
+  for (const TreeNode& node : nodes) {
+    listed[node.ordinal] = true;
+  }
+  std::vector<Ordinal> others;
+  for (Ordinal o = 1; o <= size; ++o) {
+    if (!listed[o]) {
+      others.push_back(o);
+    }
+  }
+  return others;
 }
 
 }  // namespace
@@ -140,69 +188,51 @@ std::vector<Ordinal> path_to(const LogIndex& index, Ordinal leaf) {
 }
 
 TreeReader::TreeReader(const LogIndex& index)
-    : size_(index.size()), has_others_(index.has_duplicate_ids()), parents_(size_ + std::size_t{1}, kNoEntry) {
-  for (Ordinal o = size_; o > 0 && last_without_id_ == kNoEntry; --o) {
-    if (has_no_id(index, o)) {
-      last_without_id_ = o;
-    }
-  }
-  if (has_others_ || last_without_id_ != kNoEntry) {
-    nodes_.assign(size_ + std::size_t{1}, kNoEntry);
-  }
+    : size_(index.size()), finds_places_(index.has_duplicate_ids()), parents_(size_ + std::size_t{1}, kNoEntry) {
   times_.assign(size_ + std::size_t{1}, Entry::kNoTime);
-}
-
-// getTree() represents each entry by the last one with the same id, and all entries without an id by the last of them
-// (omp/FORMAT.md C2, C5).
-Ordinal TreeReader::node_of(const LogIndex& index, Ordinal ordinal) const {
-  if (last_without_id_ != kNoEntry && has_no_id(index, ordinal)) {
-    return last_without_id_;
+  if (finds_places_) {
+    ids_.assign(size_ + std::size_t{1}, 0);
+    named_ = ids_;
   }
-  return has_others_ ? last_of_id(index, ordinal) : ordinal;
 }
 
-// Unlike the path, the tree also follows falsy parents: "", 0, false and a missing one.
+// For a log in which no id occurs twice.
 Ordinal TreeReader::parent_of(const LogIndex& index, Ordinal ordinal) const {
-  Ordinal parent = kNoEntry;
-  if (index.entry(ordinal).parent != 0) {
-    parent = index.parent(ordinal);
-  } else {
-    const EntryId named = index.parent_id(ordinal);
-    if (named.kind == EntryId::Kind::missing) {
-      parent = last_without_id_;
-    } else if (named != EntryId{EntryId::Kind::other, "null"}) {
-      parent = index.find(named);
-    }
-  }
-  return parent > size_ || parent == node_of(index, ordinal) ? kNoEntry : parent;
+  const Ordinal parent = index.entry(ordinal).parent == 0 ? falsy_parent(index, ordinal) : index.parent(ordinal);
+  return parent > size_ || parent == ordinal ? kNoEntry : parent;
 }
 
 bool TreeReader::read(const LogIndex& index, Ordinal most) {
   for (; most != 0 && next_ <= size_; --most, ++next_) {
-    parents_[next_] = parent_of(index, next_);
     times_[next_] = index.entry(next_).timestamp_ms;
-    if (!nodes_.empty()) {
-      nodes_[next_] = node_of(index, next_);
+    if (finds_places_) {
+      ids_[next_] = index.entry(next_).id;
+      named_[next_] = named_parent(index, next_);
+    } else {
+      parents_[next_] = parent_of(index, next_);
     }
   }
   return next_ <= size_;
 }
 
 Tree TreeReader::take() {
-  Children children = children_of(parents_, nodes_);
+  if (finds_places_) {
+    const Places places(ids_, named_);
+    for (Ordinal o = 1; o <= size_; ++o) {
+      parents_[o] = places.parent(o);
+    }
+  }
+  Children children = children_of(parents_);
   parents_ = {};
   sort_children(children, times_);
   times_ = {};
-  PreOrder order(children, size_);
   Tree tree;
   tree.nodes.reserve(size_);
   for (const Ordinal root : children.roots) {
-    order.walk(root, tree.nodes);
+    walk(children, root, tree.nodes);
   }
-  for (Ordinal o = 1; o <= size_; ++o) {
-    if (!order.has_seen(nodes_.empty() ? o : nodes_[o])) {
-      tree.unreachable.push_back(o);
-    }
+  if (tree.nodes.size() < size_) {
+    tree.unreachable = all_but(tree.nodes, size_);
   }
   return tree;
 }

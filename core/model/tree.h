@@ -22,9 +22,11 @@ struct TreeNode {
   std::uint32_t depth = 0;
 };
 
-/// The agents' getTree() (omp/FORMAT.md C5): roots in file order, children by time; an id that occurs in several lines
-/// is listed once per line, each time as the last entry with that id. `nodes` leaves out entries that are reachable
-/// only through cycles; `unreachable` lists them.
+/// The entries by their positions: each is in it once, whatever the ids (CONTRACT.md 6.1). Roots are in file order,
+/// children by time. Without equal ids it is the agents' getTree() (omp/FORMAT.md C5). An entry that repeats one with
+/// the same id and the same parent stands below that one, and their children below the last of them. The parent of any
+/// other entry is the last one with the parent's id before it, else the first one after it. `nodes` leaves out entries
+/// that are their own ancestors, and those below them; `unreachable` lists these.
 struct Tree {
   std::vector<TreeNode> nodes;
   std::vector<Ordinal> unreachable;

@@ -19,16 +19,15 @@ class TreeReader {
   Tree take();
 
  private:
-  [[nodiscard]] Ordinal node_of(const LogIndex& index, Ordinal ordinal) const;
   [[nodiscard]] Ordinal parent_of(const LogIndex& index, Ordinal ordinal) const;
 
   const Ordinal size_;
-  const bool has_others_;  // some entries have the same id, so that the last one represents the others
-  Ordinal last_without_id_ = kNoEntry;
+  const bool finds_places_;  // some entries have the same id
   Ordinal next_ = 1;
   // By ordinal:
   std::vector<Ordinal> parents_;
-  std::vector<Ordinal> nodes_;  // the entry that represents each; empty if each represents itself
+  std::vector<std::uint32_t> ids_;    // handles; empty unless finds_places_
+  std::vector<std::uint32_t> named_;  // handles of the parents' ids; empty unless finds_places_
   std::vector<std::int64_t> times_;
 };
 

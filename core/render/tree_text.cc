@@ -44,10 +44,9 @@ class TreeDrawing::Lines {
         const Place& place = places_[next_];
         const Place& parent = place.parent == kNoNode ? roots_ : places_[place.parent];
         indent(place.level, parent.children > 1, parent.last_child == next_, out);
-        line(index, tree_.nodes[next_].ordinal, text, out);
+        line(index, tree_.nodes[next_].ordinal, text, "", out);
       } else {
-        out += next_ == nodes ? "\nNot reachable from any root:\n" : "";
-        line(index, tree_.unreachable[next_ - nodes], text, out);
+        line(index, tree_.unreachable[next_ - nodes], text, "  (not reachable from any root)", out);
       }
     }
     return next_ < all;
@@ -100,7 +99,7 @@ class TreeDrawing::Lines {
     }
   }
 
-  void line(const LogIndex& index, Ordinal ordinal, const TreeText& text, std::string& out) {
+  void line(const LogIndex& index, Ordinal ordinal, const TreeText& text, std::string_view remark, std::string& out) {
     const std::string number = std::to_string(ordinal);
     out.append(kOrdinalDigits - std::min(kOrdinalDigits, number.size()), '0');
     out += number + " " + visible_line(index.name(ordinal), kIdColumns);
@@ -116,6 +115,7 @@ class TreeDrawing::Lines {
     if (label != labels_.end()) {
       out += "  [" + label->second + "]";
     }
+    out += remark;
     out += ordinal == leaf_ ? "  <- leaf\n" : "\n";
   }
 

@@ -44,7 +44,7 @@ void expect_claude_tree(const ClaudeLog& log, const json::Value& wanted) {
   EXPECT_EQ(index.size(), json::member(wanted, "entries")->GetDouble());
   EXPECT_EQ(in_order(log.ids([&](Ordinal o) { return index.parent(o) == kNoEntry; })), claude_texts(wanted, "roots"));
   EXPECT_EQ(log.ids([&](Ordinal o) { return index.is_orphan(o); }), claude_texts(wanted, "dangling"));
-  EXPECT_EQ(in_order(log.ids([&](Ordinal o) { return !index.has_children(o); })), claude_texts(wanted, "leaves"));
+  EXPECT_EQ(in_order(log.ids([&](Ordinal o) { return index.is_tip(o); })), claude_texts(wanted, "leaves"));
   EXPECT_EQ(log.id(index.leaf()), json::string_member(wanted, "activeLeaf").value_or(""));
   EXPECT_EQ(log.path(), claude_texts(wanted, "activePath"));
 }

@@ -98,7 +98,7 @@ void expect_tree(const OpalLog& log, const json::Value& wanted) {
   EXPECT_EQ(index.size(), json::member(wanted, "entries")->GetDouble());
   EXPECT_EQ(log.sorted_ids([&](Ordinal o) { return index.parent(o) == kNoEntry; }), texts_of(wanted, "roots"));
   EXPECT_EQ(log.sorted_ids([&](Ordinal o) { return index.is_orphan(o); }), texts_of(wanted, "dangling"));
-  EXPECT_EQ(log.sorted_ids([&](Ordinal o) { return !index.has_children(o); }), texts_of(wanted, "leaves"));
+  EXPECT_EQ(log.sorted_ids([&](Ordinal o) { return index.is_tip(o); }), texts_of(wanted, "leaves"));
   EXPECT_EQ(log.id(index.leaf()), json::string_member(wanted, "activeLeaf").value_or(""));
   EXPECT_EQ(log.path(), texts_of(wanted, "activePath"));
 }
@@ -143,7 +143,7 @@ TEST(OpalSamples, ParentsComeBeforeChildrenAndTheCurrentPathLast) {
     for (Ordinal ordinal = 1; ordinal <= log.index().size(); ++ordinal) {
       EXPECT_LT(log.index().parent(ordinal), ordinal) << file.path();
     }
-    if (!log.index().has_children(log.index().leaf())) {
+    if (log.index().is_tip(log.index().leaf())) {
       EXPECT_EQ(log.index().leaf(), log.index().size()) << file.path();
     }
   }

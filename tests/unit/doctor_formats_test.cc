@@ -11,6 +11,7 @@
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "tests/support/paths.h"
+#include "tests/support/said_rows.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
@@ -56,6 +57,33 @@ class DoctorFormatsTest : public ::testing::Test {
 };
 
 using Lines = std::vector<std::string>;
+
+/// The name of a log of an agent that keeps one file a session.
+std::string log_name_of(const std::string& agent) {
+  if (agent == "claude") {
+    return "projects/-w-p/" + std::string(kId) + ".jsonl";
+  }
+  return agent == "opal" ? "sessions/s1.jsonl"
+                         : "sessions/--w-p--/2026-05-01T10-00-00-000Z_0196a000-0000-7000-8000-000000000001.jsonl";
+}
+
+TEST_F(DoctorFormatsTest, ARowThatIsWrittenAgainUnchangedIsNoDamage) {
+  for (const std::string agent : {"omp", "pi", "claude", "opal"}) {
+    fs::remove_all(dir());
+    const testing::SaidRow first{"a", "", "user", "x"};
+    const testing::SaidRow second{"b", "a", "assistant", "y"};
+    write(log_name_of(agent), testing::log_text_of(agent, {first, second, first, second}));
+    EXPECT_EQ(findings(agent), Lines{}) << agent;
+  }
+}
+
+TEST_F(DoctorFormatsTest, AnIdThatIsUsedAgainForOtherContentIsDamage) {
+  for (const std::string agent : {"omp", "pi", "claude", "opal"}) {
+    fs::remove_all(dir());
+    write(log_name_of(agent), testing::log_text_of(agent, {{"a", "", "user", "x"}, {"a", "", "user", "other"}}));
+    EXPECT_EQ(findings(agent).size(), 1U) << agent;
+  }
+}
 
 TEST_F(DoctorFormatsTest, OpenCodeFilesThatAreNoObjects) {
   write("storage/session/p/ses_1.json", R"({"id":"ses_1","directory":"/w"})");

@@ -33,9 +33,9 @@ TEST(LogIndexIds, LastOfEqualKeysAndOfEqualIdsWins) {
       "{\"\\u0069d\":\"d\",\"x\":1e400,\"message\":{\"role\":\"q\"},\"m\\u0065ssage\":{},\"type\":\"message\"}\n");
   EXPECT_EQ(index->id(1).text, "b");
   EXPECT_EQ(index->parent(2), 3U);
-  EXPECT_FALSE(index->has_children(1));
-  EXPECT_TRUE(index->has_children(3));
-  EXPECT_EQ(index->tip_count(), 4U);
+  EXPECT_FALSE(index->is_tip(1));
+  EXPECT_FALSE(index->is_tip(3));
+  EXPECT_EQ(index->tip_count(), 3U);
   EXPECT_EQ(index->name(4), "z");
   EXPECT_EQ(index->id(5).text, "d");
   EXPECT_EQ(index->name(5), "message");

@@ -54,10 +54,11 @@ LabelTexts labels_by_entry(const LogIndex& index) {
   return labels;
 }
 
-std::string node_json(const LogIndex& index, const TreeNode& node, const LabelTexts& labels, Ordinal leaf) {
+std::string node_json(const LogIndex& index, const TreeNode& node, Ordinal parent, const LabelTexts& labels,
+                      Ordinal leaf) {
   auto json = entry_json(index, node.ordinal);
   json.add("depth", node.depth);
-  json.add_json("parent", index.parent(node.ordinal) == kNoEntry ? "null" : std::to_string(index.parent(node.ordinal)));
+  json.add_json("parent", parent == kNoEntry ? "null" : std::to_string(parent));
   if (const auto found = labels.find(node.ordinal); found != labels.end()) {
     auto names = JsonText::array();
     for (const auto& name : found->second) {
@@ -73,11 +74,14 @@ std::string tree_json(const LogIndex& index, Ordinal leaf) {
   const Tree tree = tree_of(index);
   const LabelTexts labels = labels_by_entry(index);
   auto nodes = JsonText::lines();
+  std::vector<Ordinal> above;  // the last node of each depth
   for (const TreeNode& node : tree.nodes) {
-    nodes.item_json(node_json(index, node, labels, leaf));
+    above.resize(node.depth + std::size_t{1});
+    above.back() = node.ordinal;
+    nodes.item_json(node_json(index, node, node.depth == 0 ? kNoEntry : above[node.depth - 1], labels, leaf));
   }
   for (const Ordinal ordinal : tree.unreachable) {
-    nodes.item_json(node_json(index, TreeNode{ordinal, 0}, labels, leaf));
+    nodes.item_json(node_json(index, TreeNode{ordinal, 0}, index.parent(ordinal), labels, leaf));
   }
   return nodes.str();
 }

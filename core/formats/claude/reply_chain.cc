@@ -13,13 +13,26 @@ std::string_view ReplyChain::parent_of(const Row& node, std::string_view parent)
   parent_ = reply == nullptr ? parent : std::string_view(reply->members.back().text);
   const bool is_next_block = reply != nullptr && node.part == Row::Part::block && reply->message_id.text == node.reply;
   if (reply != nullptr && (node.part == Row::Part::result || is_next_block)) {
-    append(*reply, node);
+    if (!repeats(*reply, node)) {
+      append(*reply, node);
+    }
   } else if (node.part == Row::Part::block && !node.reply.empty()) {
     begin(node);
   } else {
     follow(node, parent_);
   }
   return parent_;
+}
+
+/// True for a member that is written again. It keeps the parent that it had.
+bool ReplyChain::repeats(const Reply& reply, const Row& node) {
+  const std::uint64_t hash = xxh64(node.uuid);
+  const auto again = std::find_if(reply.members.begin(), reply.members.end(),
+                                  [&](const Name& name) { return is(name, hash, node.uuid); });
+  if (again != reply.members.end() && again != reply.members.begin()) {
+    parent_ = std::prev(again)->text;
+  }
+  return again != reply.members.end();
 }
 
 /// Appends a block or a result after the nodes that follow the last one of the reply.

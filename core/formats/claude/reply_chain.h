@@ -36,6 +36,7 @@ class ReplyChain {
     return name.hash == hash && name.text == text;
   }
   [[nodiscard]] Reply* reply_with(std::string_view member);
+  [[nodiscard]] bool repeats(const Reply& reply, const Row& node);
   void append(Reply& reply, const Row& node);
   void begin(const Row& node);
   void follow(const Row& node, std::string_view parent);

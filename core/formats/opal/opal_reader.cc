@@ -163,7 +163,9 @@ class Session {
       return;
     }
     const Record& before = records_[place->second];
-    damage_.push_back({before.offset, before.length, Damage::Kind::duplicate, false});
+    const bool is_same = before.hash == record.hash && before.length == record.length;
+    damage_.push_back(
+        {before.offset, before.length, is_same ? Damage::Kind::repetition : Damage::Kind::duplicate, false});
     nodes_[place->second] = std::move(node);
     records_[place->second] = std::move(record);
   }

@@ -1,6 +1,6 @@
 #include "core/formats/opencode/opencode_reader.h"
 
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/hash.h"
@@ -90,14 +90,15 @@ class MessageList {
       leave_out(line.text, sink_);
       return {};
     }
-    if (!message || !seen_.insert(message->id).second) {
-      const auto kind = line.is_too_long ? Damage::Kind::too_tangled
-                        : message        ? Damage::Kind::duplicate
-                                         : Damage::Kind::malformed;
-      sink_.add({line.offset, line.length, kind, false});
-      return {};
+    if (!message) {
+      return drop(line, line.is_too_long ? Damage::Kind::too_tangled : Damage::Kind::malformed);
     }
-    return add(line, *message);
+    const std::uint64_t hash = xxh64(line.text);
+    const auto [first, is_new] = seen_.try_emplace(message->id, hash);
+    if (!is_new) {
+      return drop(line, first->second == hash ? Damage::Kind::repetition : Damage::Kind::duplicate);
+    }
+    return add(line, *message, hash);
   }
 
   /// The ordinal of a message; kNoEntry if there is none.
@@ -107,7 +108,12 @@ class MessageList {
   [[nodiscard]] Ordinal before_last_turn() const { return before_last_turn_; }
 
  private:
-  Result<void> add(const LineReader::Line& line, const MessageFields& message) {
+  Result<void> drop(const LineReader::Line& line, Damage::Kind kind) {
+    sink_.add({line.offset, line.length, kind, false});
+    return {};
+  }
+
+  Result<void> add(const LineReader::Line& line, const MessageFields& message, std::uint64_t hash) {
     RecordFields fields;
     fields.offset = line.offset;
     fields.length = line.length;
@@ -122,7 +128,7 @@ class MessageList {
       fields.timestamp.kind = FieldValue::Kind::number;
       fields.timestamp.number = *message.created;
     }
-    RETURN_IF_ERROR(sink_.add(fields, xxh64(line.text)));
+    RETURN_IF_ERROR(sink_.add(fields, hash));
     before_last_turn_ = message.role == "user" ? count_ : before_last_turn_;
     before_ = message.id;
     ++count_;
@@ -131,7 +137,7 @@ class MessageList {
   }
 
   RecordSink& sink_;
-  std::unordered_set<std::string> seen_;
+  std::unordered_map<std::string, std::uint64_t> seen_;  // hashes of the lines, by message
   std::string before_;
   Ordinal count_ = 0;
   Ordinal before_last_turn_ = 0;

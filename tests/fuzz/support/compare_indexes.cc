@@ -21,7 +21,7 @@ void check_same_entry(const LogIndex& got, const LogIndex& wanted, Ordinal o) {
   check(got.is_assistant(o) == wanted.is_assistant(o), "is_assistant");
   check_equal(got.parent(o), wanted.parent(o), "parent");
   check(got.is_orphan(o) == wanted.is_orphan(o), "is_orphan");
-  check(got.has_children(o) == wanted.has_children(o), "has_children");
+  check(got.is_tip(o) == wanted.is_tip(o), "is_tip");
   check_equal(got.find(got.id(o)), wanted.find(wanted.id(o)), "find");
 }
 

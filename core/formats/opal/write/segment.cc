@@ -50,7 +50,7 @@ SegmentChange replace_segment(const LogIndex& index, const Run& run) {
     }
   }
   for (const Damage& run_of_bytes : index.damage()) {
-    if (run_of_bytes.kind == Damage::Kind::duplicate) {
+    if (run_of_bytes.is_replaced()) {
       change.edits.push_back({LineEdit::What::removed_if_dead, run_of_bytes.offset, run_of_bytes.length});
     }
   }
