@@ -76,6 +76,7 @@ void CommandStream::keep(std::string_view piece) {
   if (waiting_.size() + piece.size() > kLong && waiting_.capacity() < limit_) {
     waiting_.reserve(limit_);
   }
+  fresh_from_ = waiting_.size() - std::min(waiting_.size(), kLookBack);
   waiting_ += piece;
 }
 
@@ -112,7 +113,8 @@ bool CommandStream::ends_with_its_writer() const {
 CommandStream::SoFar CommandStream::so_far() const {
   const bool is_whole = mode_ == Mode::json && needs_end_ && !in_value_ && waiting_.size() <= kLong;
   const bool is_short = framing_ != Framing::messages || is_whole;
-  return {target_ + waiting_.substr(0, is_short ? std::string::npos : kBeginning), mode_ == Mode::json, is_whole};
+  return {target_ + waiting_.substr(0, is_short ? std::string::npos : kBeginning), mode_ == Mode::json, is_whole,
+          waiting_.substr(std::min(fresh_from_, waiting_.size()))};
 }
 
 Result<void> CommandStream::check_bytes(std::string_view piece) {

@@ -34,6 +34,7 @@
 namespace arborfs {
 
 inline constexpr std::size_t kMaxLinesBytes = 64 << 10;
+inline constexpr std::size_t kLookBack = 256;
 
 class CommandStream {
  public:
@@ -79,6 +80,7 @@ class CommandStream {
     std::string text;       // of Framing::messages only the beginning, unless is_whole
     bool is_json = false;   // framed as JSON values
     bool is_whole = false;  // JSON that lacks only its line feed; false above 1 MiB
+    std::string fresh;      // the last piece and up to kLookBack bytes before it
   };
   [[nodiscard]] SoFar so_far() const;
 
@@ -99,6 +101,7 @@ class CommandStream {
   const std::size_t limit_;
   Mode mode_ = Mode::undecided;
   std::string waiting_;
+  std::size_t fresh_from_ = 0;    // in waiting_, of SoFar::fresh
   std::string target_;            // the line that was taken as a command and whose text may follow
   std::optional<Error> refusal_;  // of a command whose rest may still arrive
   bool is_complete_ = false;      // the last piece was one command from its first byte to its last

@@ -1,11 +1,21 @@
-// The usage text that a read of a new handle of a control file returns. Each text ends with a line feed.
+// What a read of a new handle of a control file returns: how to use the file. An editor that has opened the file writes
+// that text back with what its user has typed, so each line is a comment, and a command with one of them is refused.
 #pragma once
 
+#include <string>
 #include <string_view>
+
+#include "core/writer/verbs.h"
 
 namespace arborfs {
 
-/// For omp; other formats have their own texts (Format::usages).
+/// What a read of a new handle returns for the subject's sessions. Each line begins with `# `.
+std::string usage_text(const Verb& verb, const Subject& subject);
+/// Fails with invalid_argument if the text contains a line of usage_text(), wherever it is: an editor that has opened
+/// the control file saves that text along with what its user has typed (CONTRACT.md 4.3).
+Result<void> refuse_usage(const Verb& verb, const Subject& subject, std::string_view text);
+
+/// The words of usage_text(), each with its line feed. For omp; other formats have their own texts (Format::usages).
 inline constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
@@ -19,8 +29,7 @@ inline constexpr std::string_view kAppendUsage =
     "A text of more than 500,000 characters is shortened, as omp does.\n"
     "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
-    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
-    "Do not open this file in an editor.\n";
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
 inline constexpr std::string_view kBranchUsage =
     "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
     "name of its file, a label, or root. Further lines are a summary of the abandoned branch.\n"

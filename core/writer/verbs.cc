@@ -91,9 +91,31 @@ Result<Answer> answer_of(const SessionPtr& session, Result<MovedLeaf> moved) {
   return answer;
 }
 
+/// A read of `branch` returns the leaf's id, and an editor saves it next to the entry that its user has typed. Fails
+/// with invalid_argument if a line of a summary is nothing but an entry.
+Result<void> refuse_entries(const Subject& subject, std::string_view summary) {
+  if (is_blank(summary)) {
+    return {};
+  }
+  RETURN_IF_ERROR(subject.session->refresh(Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, subject.session->read_index());
+  while (!summary.empty()) {
+    const std::string_view line = stripped(take_line(summary));
+    const bool is_place =
+        line.size() > 1 && line.front() == '#' && line.find_first_not_of("0123456789", 1) == std::string_view::npos;
+    if (is_place || line == "root" || (!line.empty() && guard.index().find(line) != kNoEntry)) {
+      return {Errc::invalid_argument,
+              "a line of the summary is only the name of an entry; write one entry on the first "
+              "line, and a summary in words after it"};
+    }
+  }
+  return {};
+}
+
 Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   if (!JsonCommand::is_one(text)) {
     const std::string target(stripped(take_line(text)));
+    RETURN_IF_ERROR(refuse_entries(subject, text));
     return answer_of(subject.session, writer.branch(subject.session, target, std::string(stripped(text))));
   }
   const auto command = JsonCommand::parse(text, {"target", "leaf", "summary", "pin", "force"});
@@ -348,33 +370,14 @@ const std::vector<Verb>& all_verbs() {
   return verbs;
 }
 
-std::string_view Verb::usage_for(const Format& format) const {
-  for (const OwnUsage& own : format.usages) {
-    if (own.verb == name) {
-      return own.text;
-    }
-  }
-  return is_for_all && !format.takes(name) ? usage_for_others : usage;
-}
-
 const Verb* find_verb(std::string_view name) {
   const auto& verbs = all_verbs();
   const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == name; });
   return found == verbs.end() ? nullptr : &*found;
 }
 
-Result<void> refuse_usage(const Verb& verb, std::string_view text) {
-  const std::string_view first = verb.usage.substr(0, verb.usage.find('\n'));  // of all texts of the verb
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  if (first.empty() || !text.starts_with(first)) {
-    return {};
-  }
-  return {Errc::invalid_argument,
-          "the text begins with the usage text of " + std::string(verb.name) + "; write only the new text"};
-}
-
 Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json) {
-  auto may = is_json ? Result<void>() : refuse_usage(verb, text);
+  auto may = is_json ? Result<void>() : refuse_usage(verb, subject, text);
   return may ? verb.run(writer, subject, std::move(text), is_json) : Result<Answer>(may.error());
 }
 

@@ -50,7 +50,7 @@ struct Verb {
   std::string_view name;
   Framing framing = Framing::lines;
   bool writes_log = true;  // of the subject's session
-  std::string_view usage;  // text that a read of a new handle returns, with its line feed
+  std::string_view usage;  // see usage_text(); "" for a view
   /// See run_verb().
   Result<Answer> (*run)(Writer& writer, const Subject& subject, std::string text, bool is_json);
   /// Fails if the command would be refused regardless of the text that follows. Null: there is no such check.
@@ -63,11 +63,8 @@ struct Verb {
   [[nodiscard]] std::string_view usage_for(const Format& format) const;
 };
 
-/// Fails with invalid_argument for the file's own usage text, which a program that reads the file and writes it back
-/// would send.
-Result<void> refuse_usage(const Verb& verb, std::string_view text);
-/// Runs one command. `is_json`: framed as JSON values, not as text (messages). Errors: those of the Writer's call;
-/// invalid_argument, not_utf8 and too_large for the text itself; those of refuse_usage.
+/// Runs one command. `is_json`: framed as JSON values, not as text (messages); a JSON value may hold any text. Errors:
+/// those of the Writer's call; invalid_argument, not_utf8 and too_large for the text itself; those of refuse_usage.
 Result<Answer> run_verb(const Verb& verb, Writer& writer, const Subject& subject, std::string text, bool is_json);
 
 /// Null for a name that is not a verb.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/writer/verb_usage.h"
 #include "fs/control/client_process.h"
 
 namespace arborfs {
@@ -128,7 +129,8 @@ Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t clien
   }
   if (!done) {
     take_back();
-    return refuse(done.error());
+    const auto usage = refuse_usage(*target_.verb, target_.subject, bytes);  // after a whole JSON value
+    return refuse(usage ? done.error() : usage.error());
   }
   done = command ? run(*command) : judge_early();
   if (!done) {
@@ -189,7 +191,7 @@ Result<void> ControlFile::judge_early() {
   }
   const Verb& verb = *target_.verb;
   Writer& writer = writes_.writer();
-  RETURN_IF_ERROR(refuse_usage(verb, so_far.text));
+  RETURN_IF_ERROR(so_far.is_json ? Result<void>() : refuse_usage(verb, target_.subject, so_far.fresh));
   // An object may still contain "force".
   const bool may_be_forced = so_far.is_json || so_far.text.starts_with('{');
   const bool must_check = writes_log && !is_checked;

@@ -3,6 +3,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
+#include "core/writer/verb_usage.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
 #include "fs/nodes/nodes.h"
@@ -57,14 +58,12 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     return stale_error();
   }
   const Verb& verb = *target.verb;
-  std::string_view usage = verb.usage;
   std::string file(verb.name);
   if (node.kind() != Kind::new_control) {
     ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
     target.subject.session = ref.session;
-    usage = verb.usage_for(ref.session->format());
   }
-  target.content = [usage](RequestContext&) { return Result<std::string>(std::string(usage)); };
+  target.content = [usage = usage_text(verb, target.subject)](RequestContext&) { return Result<std::string>(usage); };
   if (node.kind() == Kind::branch_append) {
     ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
     target.subject.at = spelled_entry(guard.index(), node.item());

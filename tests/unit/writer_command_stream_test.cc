@@ -248,6 +248,8 @@ TEST(CommandStream, ReportsItsBufferedInput) {
   EXPECT_EQ(shown(text.feed(std::string(10'000, 'x'))), "-");
   EXPECT_TRUE(text.so_far().text.starts_with("xxx"));
   EXPECT_LT(text.so_far().text.size(), 10'000U);
+  EXPECT_EQ(shown(text.feed("yz")), "-");
+  EXPECT_EQ(text.so_far().fresh, std::string(kLookBack, 'x') + "yz");
 }
 
 }  // namespace

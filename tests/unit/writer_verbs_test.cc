@@ -4,7 +4,9 @@
 
 #include <fstream>
 
-#include "core/writer/verbs.h"
+#include "core/writer/command_stream.h"
+#include "core/writer/command_text.h"
+#include "core/writer/verb_usage.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {
@@ -37,14 +39,30 @@ TEST_F(VerbsTest, LongAndNonUtf8LinesAreRefused) {
   }
 }
 
-TEST_F(VerbsTest, UsageTextIsRefused) {
+TEST_F(VerbsTest, EachLineOfAUsageTextIsRefused) {
   for (const Verb& verb : all_verbs()) {
-    if (!verb.usage.empty()) {
-      const std::string first(verb.usage.substr(0, verb.usage.find('\n')));
-      expect_refused(verb.name, std::string(verb.usage) + "fix the bug\n", Errc::invalid_argument);
-      expect_refused(verb.name, "\n " + first, Errc::invalid_argument);
+    const std::string usage = usage_text(verb, {session_, ""});
+    if (usage.empty()) {
+      continue;  // a view
+    }
+    expect_refused(verb.name, "fix the bug\n" + usage, Errc::invalid_argument);
+    for (std::string_view left = usage; !left.empty();) {
+      const std::string line(take_line(left));
+      EXPECT_TRUE(line.starts_with("# ") && line.size() > 20 && line.size() < kLookBack) << verb.name << ": " << line;
+      for (const std::string& text : {line, "fix " + line + "\n", "\r\n\t" + line + " \n", "#1\nx\n" + line + " too"}) {
+        expect_refused(verb.name, text, Errc::invalid_argument);
+      }
     }
   }
+}
+
+TEST_F(VerbsTest, ALineOfASummaryIsNotTheNameOfAnEntry) {
+  ASSERT_TRUE(session_->refresh(Depth::index));
+  const std::string id(session_->read_index()->index().id(1).text);
+  for (const std::string& summary : std::vector<std::string>{id, "Tried X\n" + id, " #1 ", "root"}) {
+    expect_refused("branch", "root\n" + summary + "\n", Errc::invalid_argument);
+  }
+  EXPECT_TRUE(run("branch", id + "\nTried " + id + " and #1\n"));
 }
 
 TEST_F(VerbsTest, MalformedJsonCommandsAreRefused) {

@@ -32,8 +32,7 @@ constexpr std::string_view kAppendUsage =
     "  \"force\":true                        write even if an agent may have the session open\n"
     "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
-    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
-    "Do not open this file in an editor.\n";
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
 constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}};
 
 }  // namespace

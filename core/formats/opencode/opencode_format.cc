@@ -30,10 +30,8 @@ constexpr std::string_view kAppendUsage =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"
     "Messages as JSON are refused. The message goes to the agent and the model of the user's last one.\n"
-    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
-    "status.json\n"
-    "has the reason.\n"
-    "Do not open this file in an editor.\n";
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}.\n"
+    "After a failure, lastError in status.json has the reason.\n";
 constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}};
 
 bool is_there_now(const fs::path& path) {

@@ -24,8 +24,7 @@ constexpr std::string_view kAppendUsageOfPi =
     "A text of any length, and images, are kept whole in the log, as pi does.\n"
     "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
     "status.json\n"
-    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n"
-    "Do not open this file in an editor.\n";
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
 constexpr OwnUsage kUsagesOfPi[] = {{"append", kAppendUsageOfPi}};
 /// As omp/FORMAT.md G11 says.
 constexpr ResumeCommand kResumeOmp{
