@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from mounting import SANITIZED, SOURCE_DIR, Skip, equal, eventually, is_mounted, output_of, run
+from mounting import BINARY, SANITIZED, SOURCE_DIR, Skip, equal, eventually, is_mounted, output_of, run
 
 BUILD_DEADLINE = 800
 SAMPLES = SOURCE_DIR / "tools" / "samples"
@@ -105,6 +105,34 @@ def stand_ins(case, **scripts):
         (folder / name.replace("_", "-")).write_text(f"#!/bin/bash\n{script}\n")
         (folder / name.replace("_", "-")).chmod(0o755)
     return {**case.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def test_run_keeps_a_copy_of_the_samples_that_is_there(case):
+    """Another run of tools/run takes nothing from a mount of the samples: it mounts the same copy, with what was written
+    to it, and a copy of its own when the samples have changed."""
+    tree = case.new_path("checkout")
+    shutil.copytree(SOURCE_DIR / "tools" / "samples", tree / "tools" / "samples", symlinks=True)
+    for name in ("run", "setup", "progress.bash"):
+        shutil.copy2(SOURCE_DIR / "tools" / name, tree / "tools")
+    (tree / "build" / "release" / "tools").mkdir(parents=True)
+    (tree / "build" / "release" / "tools" / "arborfs").symlink_to(BINARY)
+    environment = stand_ins(case, dpkg_query="echo 'ii '", cmake="exit 0")
+    places = [case.new_path("sessions") for _ in range(3)]
+    try:
+        for place in places:
+            if place is places[2]:
+                (tree / "tools" / "samples" / "omp" / "new.txt").write_text("a new sample\n")
+            run(tree / "tools" / "run", place, env=environment, timeout=BUILD_DEADLINE)
+            if place is places[0]:
+                session = next(path for path in (place / "by-agent" / "goat").iterdir()).name
+                (place / "by-agent" / "goat" / session / "append").write_text("kept from the first run\n")
+        said = ["kept from the first run" in (place / "by-agent" / "goat" / session / "transcript.md").read_text()
+                for place in places]
+        equal(said, [True, True, False])
+        equal(sorted(path.name for path in (tree / "build").iterdir()), ["release", "samples", "samples-2"])
+    finally:
+        for place in places:
+            run(BINARY, "umount", place, env=environment, check=False)
 
 
 def test_run_reports_build_progress(case):
