@@ -10,21 +10,17 @@
 #include "core/formats/claude/write/claude_writer.h"
 #include "core/formats/codex/codex_format.h"
 #include "core/formats/goat/goat_format.h"
-#include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/omp/doctor/examine.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
-#include "core/formats/opal/write/opal_trash.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opencode/opencode_format.h"
-#include "core/formats/opencode/write/file_trash.h"
-#include "core/formats/opencode/write/opencode_trash.h"
 #include "core/formats/opencode/write/opencode_writer.h"
+#include "core/formats/restoring.h"
 #include "core/writer/writer_set.h"
 
 namespace arborfs {
@@ -52,8 +48,10 @@ struct Agent {
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
   std::string_view also_writes = {};
-  /// Restores a removed session (restore_session); null if arborfs removes none.
+  /// Restores a removed session to an open store (restore_session); null if arborfs removes none.
   Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
+  /// True if a session of the store may have this place.
+  bool (*has_place)(const SessionStore& store, const LogPlace& place) = nullptr;
   /// Moves what a killed removal left in the store to the trash; null if no removal leaves anything.
   Result<void> (*finish_removal)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
@@ -70,10 +68,6 @@ StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
 
 WriterPtr make_omp_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OmpWriter>(catalog, settings);
-}
-
-Result<void> restore_omp(const std::string& trash, const Trashed& trashed, Disk& disk) {
-  return OmpTrash(trash, disk).restore(trashed);
 }
 
 StorePtr open_pi_agent_dir(const std::string& dir, bool /*is_own*/, Disk& disk) {
@@ -111,10 +105,6 @@ WriterPtr make_opal_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OpalWriter>(catalog, settings);
 }
 
-Result<void> restore_opal(const std::string& trash, const Trashed& trashed, Disk& disk) {
-  return OpalTrash(trash, disk).restore(trashed);
-}
-
 std::vector<OwnPlace> own_places_of_opencode() {
   return {{own_opencode_dir(), ""}};
 }
@@ -125,18 +115,6 @@ StorePtr open_opencode(const std::string& dir, bool is_own, Disk& disk) {
 
 WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OpenCodeWriter>(catalog, settings);
-}
-
-Result<void> restore_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
-  if (trashed.format == opencode_files_format().name) {
-    return OpenCodeFileTrash(trash, disk).restore(trashed);
-  }
-  return OpenCodeTrash(trash, disk).restore(trashed);
-}
-
-Result<void> finish_removal_of_opencode(const std::string& trash, const Trashed& trashed, Disk& disk) {
-  return trashed.format == opencode_files_format().name ? OpenCodeFileTrash(trash, disk).finish(trashed)
-                                                        : Result<void>();
 }
 
 std::vector<OwnPlace> own_places_of_claude() {
@@ -171,20 +149,17 @@ WriterPtr make_goat_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<GoatWriter>(catalog, settings);
 }
 
-Result<void> restore_goat(const std::string& trash, const Trashed& trashed, Disk& disk) {
-  return GoatTrash(trash, disk).restore(trashed);
-}
-
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, nullptr, examine_omp_session},
-    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, nullptr, examine_omp_session},
-    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal},
+    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, has_log_name, nullptr,
+          examine_omp_session},
+    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, has_log_name, nullptr, examine_omp_session},
+    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal, has_log_name},
     Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode,
-          finish_removal_of_opencode},
+          has_place_of_opencode, finish_removal_of_opencode},
     Agent{"claude", own_places_of_claude, open_claude, make_claude_writer},
     Agent{"codex", own_places_of_codex, open_codex},
-    Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat},
+    Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat, has_place_of_goat},
 };
 
 const Agent* find_agent(std::string_view name) {
@@ -223,6 +198,15 @@ const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const Sessi
     return row.store && overlap(row.store->paths(), store.paths());
   });
   return same == rows.end() ? nullptr : &*same;
+}
+
+/// The session as the store names its place, whatever its note says.
+Trashed in_store(Trashed trashed, const SessionStore& store) {
+  trashed.agent = store.format_of(trashed.place).agent;
+  trashed.format = store.format().name;
+  trashed.sessions = store.paths().sessions;
+  trashed.path = store.path_of(trashed.place);
+  return trashed;
 }
 
 FoundStore find_own(const Agent& agent, const OwnPlace& own, const std::vector<FoundStore>& before, Access access,
@@ -339,18 +323,38 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
   return writers;
 }
 
-Result<void> restore_session(const std::string& trash, const Trashed& trashed, Disk& disk) {
+Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, const StoreSet& open) {
   const Agent* agent = find_agent(trashed.agent);
   if (agent == nullptr || agent->restore == nullptr) {
     return Error{Errc::unsupported, "this version of arborfs restores no sessions of " + trashed.agent};
   }
-  return agent->restore(trash, trashed, disk);
+  const auto found = std::find_if(open.begin(), open.end(), [&](const StorePtr& store) {
+    const Agent* its = find_agent(store->format().agent);
+    return its != nullptr && its->restore == agent->restore &&
+           is_same_folder(store->paths().sessions, trashed.sessions);
+  });
+  if (found == open.end()) {
+    return Error{Errc::not_found, "the session was removed from " + trashed.sessions + ", and no store of " +
+                                      trashed.agent + " there is open; name the store: arborfs restore --store " +
+                                      trashed.agent + "=DIR " + trashed.name};
+  }
+  if (!agent->has_place(**found, trashed.place)) {
+    return Error{Errc::corrupt, "the file from.json of the session in the trash names a place that no session of " +
+                                    trashed.agent + " has"};
+  }
+  return *found;
 }
 
-Result<void> erase_session(const std::string& trash, const Trashed& trashed, Disk& disk) {
+Result<void> restore_session(const std::string& trash, const Trashed& trashed, const StoreSet& open, Disk& disk) {
+  ASSIGN_OR_RETURN(const auto store, store_of_trashed(trashed, open));
+  return find_agent(trashed.agent)->restore(trash, in_store(trashed, *store), disk);
+}
+
+Result<void> erase_session(const std::string& trash, const Trashed& trashed, const StoreSet& open, Disk& disk) {
   const Agent* agent = find_agent(trashed.agent);
-  if (agent != nullptr && agent->finish_removal != nullptr) {
-    RETURN_IF_ERROR(agent->finish_removal(trash, trashed, disk));
+  const auto store = store_of_trashed(trashed, open);
+  if (store && agent->finish_removal != nullptr) {
+    RETURN_IF_ERROR(agent->finish_removal(trash, in_store(trashed, **store), disk));
   }
   return Trash(trash, disk).erase(trashed);
 }

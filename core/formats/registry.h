@@ -57,14 +57,22 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog);
 /// The writer for the sessions of a catalog, of all agents. `catalog` outlives it.
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings);
 
-/// Moves a session from the trash in this folder, "" for the user's own, back to its store. Starts over if an earlier
-/// restore was killed. Errors: already_exists, io; busy while another process restores it; unsupported if the session
-/// is of an agent whose sessions this version does not remove.
-Result<void> restore_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
+/// The one of the open stores that a session in the trash was removed from, if the place in its note is one that this
+/// store's sessions have: what the note says is not believed (CONTRACT.md 4.7). Errors: not_found if no such store is
+/// open; corrupt if its sessions have no such place; unsupported if the session is of an agent whose sessions this
+/// version does not remove.
+Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, const StoreSet& open);
 
-/// Deletes a session in the trash for good, with what a removal that was killed left of it in its store. Errors: those
-/// of Trash::erase, and those of moving what was left; already_exists if the store has only a part of the session, so
-/// that the only complete one is in the trash.
-Result<void> erase_session(const std::string& trash, const Trashed& trashed, Disk& disk = Disk::real());
+/// Moves a session from the trash in this folder, "" for the user's own, back to its store, which is one of `open`.
+/// Starts over if an earlier restore was killed. Errors: those of store_of_trashed; already_exists, io; busy while
+/// another process restores it.
+Result<void> restore_session(const std::string& trash, const Trashed& trashed, const StoreSet& open,
+                             Disk& disk = Disk::real());
+
+/// Deletes a session in the trash for good, with what a removal that was killed left of it in its store, if that is one
+/// of `open`. Errors: those of Trash::erase, and those of moving what was left; already_exists if the store has only a
+/// part of the session, so that the only complete one is in the trash.
+Result<void> erase_session(const std::string& trash, const Trashed& trashed, const StoreSet& open,
+                           Disk& disk = Disk::real());
 
 }  // namespace arborfs

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
@@ -34,6 +35,20 @@ int ask_again(void* patience, int times) {
   return 1;
 }
 
+/// Calls SQLite again after SQLITE_PROTOCOL: it gave up taking a lock of the -wal because other programs, one of which
+/// may have been killed, opened, closed or recovered the database each time. Nothing has been done then. It calls no
+/// busy handler for that.
+template <class Call>
+int unless_overtaken(const Call& call) {
+  constexpr int kMostTries = 5;
+  int code = call();
+  for (int tries = 1; (code & 0xFF) == SQLITE_PROTOCOL && tries < kMostTries; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    code = call();
+  }
+  return code;
+}
+
 }  // namespace
 
 Statement::~Statement() {
@@ -62,7 +77,7 @@ void Statement::bind_blob(int parameter, std::string_view bytes) {
 }
 
 Result<bool> Statement::step() {
-  const int code = bind_code_ == SQLITE_OK ? sqlite3_step(statement_) : bind_code_;
+  const int code = bind_code_ == SQLITE_OK ? unless_overtaken([&] { return sqlite3_step(statement_); }) : bind_code_;
   if (code == SQLITE_ROW || code == SQLITE_DONE) {
     return code == SQLITE_ROW;
   }
@@ -146,7 +161,7 @@ void Connection::wait_for_locks(std::chrono::milliseconds patience) const {
 }
 
 Result<void> Connection::run(const char* sql) const {
-  const int code = sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr);
+  const int code = unless_overtaken([&] { return sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr); });
   return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen, connection_));
 }
 
@@ -156,7 +171,8 @@ void Connection::leave_out_triggers() const {
 
 Result<Statement> Connection::prepare(std::string_view sql) const {
   sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  const int code = unless_overtaken(
+      [&] { return sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr); });
   if (code != SQLITE_OK) {
     return error_from_sqlite(code, "cannot query the database", connection_);
   }

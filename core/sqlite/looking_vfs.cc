@@ -1,7 +1,6 @@
 #include "core/sqlite/looking_vfs.h"
 
 #include <sqlite3.h>
-#include <sys/types.h>
 
 #include "core/sqlite/set_up.h"
 
@@ -26,14 +25,7 @@ int refuse_to_delete(sqlite3_vfs* /*vfs*/, const char* /*name*/, int /*sync_fold
   return SQLITE_IOERR_DELETE;
 }
 
-/// For root, SQLite gives each -wal and -shm that it opens the owner of the database. That changes their ctime and
-/// wakes whatever watches them. arborfs writes only to databases of its own user, whose new files have the right owner.
-int keep_owner(int /*fd*/, uid_t /*owner*/, gid_t /*group*/) {
-  return 0;
-}
-
 sqlite3_vfs make_looking_vfs() {
-  unix_vfs()->xSetSystemCall(unix_vfs(), "fchown", reinterpret_cast<sqlite3_syscall_ptr>(keep_owner));
   sqlite3_vfs vfs = *unix_vfs();
   vfs.zName = "arborfs-looking";
   vfs.pNext = nullptr;
@@ -47,7 +39,6 @@ sqlite3_vfs make_looking_vfs() {
 const char* looking_vfs() {
   static sqlite3_vfs vfs = [] {
     set_up();
-    sqlite3_initialize();
     return make_looking_vfs();
   }();
   static const int registered = sqlite3_vfs_register(&vfs, 0);

@@ -1,10 +1,13 @@
 #include "core/sqlite/private_copy.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -58,6 +61,19 @@ Result<void> fill(const Connection& source, const std::string& path, const Dir& 
   }
 }
 
+/// Removes the copies of processes that were killed before they had unlinked them.
+void clear_copies(const Dir& folder, Disk& disk) {
+  const auto entries = folder.list();
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    long pid = 0;
+    const auto read = std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), pid);
+    const bool is_copy = read.ec == std::errc() && *read.ptr == '-' && pid > 0;
+    if (is_copy && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) {
+      static_cast<void>(disk.remove(folder, entry.name));
+    }
+  }
+}
+
 /// Exclusive: no -shm is made.
 Result<Connection> open_copy(const std::string& path) {
   ASSIGN_OR_RETURN(auto copy, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
@@ -72,6 +88,7 @@ Result<std::unique_ptr<PrivateCopy>> PrivateCopy::make(const Connection& source,
   static std::atomic<unsigned> last{0};
   const std::string place = state_path("databases");
   ASSIGN_OR_RETURN(const auto folder, make_private_folder(disk, place, false));
+  clear_copies(folder, disk);
   const std::string name = std::to_string(::getpid()) + "-" + std::to_string(++last) + ".db";
   auto copied = fill(source, path, folder, name, disk);
   auto connection = copied ? open_copy(place + "/" + name) : Result<Connection>(copied.error());

@@ -2,30 +2,39 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace arborfs::sqlite {
 
 namespace {
 
-/// SQLite reports a full disk as such only for the database, not for its -shm and -wal.
-bool is_disk_full(int code, sqlite3* connection) {
+/// The error of the system that says more than SQLite's code; 0 if there is none. SQLite reports a full disk as such
+/// only for the database, not for its -shm and -wal.
+int system_error(int code, sqlite3* connection) {
   const int family = code & 0xFF;
-  const int error = connection != nullptr && (family == SQLITE_IOERR || family == SQLITE_CANTOPEN)
-                        ? sqlite3_system_errno(connection)
-                        : 0;
-  return family == SQLITE_FULL || error == ENOSPC || error == EDQUOT;
+  if (family == SQLITE_FULL) {
+    return ENOSPC;
+  }
+  const bool is_of_system = connection != nullptr && (family == SQLITE_IOERR || family == SQLITE_CANTOPEN);
+  const int error = is_of_system ? sqlite3_system_errno(connection) : 0;
+  constexpr std::array kTelling = {ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EFBIG, EMFILE, ENFILE};
+  return std::find(kTelling.begin(), kTelling.end(), error) != kTelling.end() ? error : 0;
 }
 
 }  // namespace
 
 Error error_from_sqlite(int code, const std::string& doing, sqlite3* connection) {
-  if (is_disk_full(code, connection)) {
-    return {Errc::no_space, doing + ": no space left"};
+  if (const int error = system_error(code, connection); error == ENOSPC) {
+    return {Errc::no_space, doing + ": no space left; free some space on the disk and try again"};
+  } else if (error != 0) {
+    return error_from_errno(error, doing);
   }
   switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:  // others kept opening and closing it
     case SQLITE_READONLY:  // a crashed program left work that only a writer can undo
       return {Errc::busy, doing + ": its program holds it locked"};
     case SQLITE_CORRUPT:

@@ -1,7 +1,9 @@
 #include "core/sqlite/transaction.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <utility>
@@ -17,8 +19,19 @@ std::shared_timed_mutex& shared_memory_gate() {
   return gate;
 }
 
+namespace {
+
+/// SQLite opens a database that it may not write for reading, and then fails with an error that says nothing of that.
+Result<void> check_writable(const std::string& path) {
+  const bool is_refused = ::access(path.c_str(), W_OK) != 0 && errno != ENOENT;
+  return is_refused ? error_from_errno(errno, "cannot write to the database") : Result<void>();
+}
+
+}  // namespace
+
 /// Opens the -shm too.
 Result<Connection> Transaction::connect(const std::string& path, Sync sync, std::chrono::milliseconds patience) {
+  RETURN_IF_ERROR(check_writable(path));
   const std::unique_lock gate(shared_memory_gate(), patience);
   if (!gate) {
     return Error{Errc::busy, "cannot open the database: this process reads it all the time"};
@@ -50,6 +63,12 @@ Result<Transaction> Transaction::begin(Connection connection) {
 
 Result<void> Transaction::commit() const {
   return connection_.run("COMMIT");
+}
+
+/// The page that makes the commit valid is written last. Errors of syncs and of the shared memory come after that.
+bool Transaction::is_surely_undone() const {
+  const int code = sqlite3_extended_errcode(connection_.handle());
+  return (code & 0xFF) == SQLITE_BUSY || (code & 0xFF) == SQLITE_FULL || code == SQLITE_IOERR_WRITE;
 }
 
 }  // namespace arborfs::sqlite

@@ -17,7 +17,7 @@ class Transaction {
   enum class Sync : std::uint8_t { full, left_to_kernel };
   static constexpr std::chrono::milliseconds kPatience{5000};
   /// A connection that may read before it begins to write; it waits up to `patience` for other programs. Errors: as
-  /// begin.
+  /// begin; read_only, permission or not_permitted if the database may not be written.
   static Result<Connection> connect(const std::string& path, Sync sync, std::chrono::milliseconds patience = kPatience);
   /// Waits for other writers. Errors: busy after that; not_found, permission, corrupt, io.
   static Result<Transaction> begin(Connection connection);
@@ -25,6 +25,9 @@ class Transaction {
   [[nodiscard]] const Connection& connection() const { return connection_; }
   /// Errors: busy, no_space, io; nothing is changed then.
   Result<void> commit() const;
+  /// After a failed commit: true if even a power cut does not turn it into a success. False if all was written and only
+  /// a sync failed.
+  [[nodiscard]] bool is_surely_undone() const;
 
  private:
   explicit Transaction(Connection connection) : connection_(std::move(connection)) {}

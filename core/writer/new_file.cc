@@ -1,12 +1,8 @@
 #include "core/writer/new_file.h"
 
-#include <dirent.h>
-
-#include <chrono>
-
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
-#include "core/os/processes.h"
+#include "core/os/leftover_files.h"
 #include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
 
@@ -46,16 +42,10 @@ Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, 
 }
 
 void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours) {
-  const auto entries = folder.list();
-  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
-    if (entry.type != DT_REG || !(is_temporary_name(entry.name) || (is_ours && is_ours(entry.name)))) {
-      continue;
-    }
-    FileStat seen;
-    const auto file = File::open_in(folder, entry.name, &seen);
-    const bool is_old = file && now_ns() - seen.mtime_ns > kMaybeInUseNs;
-    if (is_old && !is_open_for_writing(*file, std::chrono::milliseconds(0))) {
-      static_cast<void>(disk.remove(folder, entry.name));
+  for (const std::string& name : leftover_files(folder, is_ours)) {
+    const auto seen = folder.stat(name);
+    if (seen && now_ns() - seen->mtime_ns > kMaybeInUseNs) {
+      static_cast<void>(disk.remove(folder, name));
     }
   }
 }

@@ -106,10 +106,14 @@ Result<TrashFolder> Trash::open(const Trashed& trashed) const {
   if (!is_plain_name(trashed.name) || !has_folder || !is_plain_name(trashed.place.file)) {
     return Error{Errc::corrupt, "the file from.json of the session in the trash names no valid place"};
   }
+  return open_folder(trashed.name);
+}
+
+Result<TrashFolder> Trash::open_folder(const std::string& name) const {
   ASSIGN_OR_RETURN(auto root, Dir::open_root(folder_));
-  ASSIGN_OR_RETURN(auto folder, root.open_in(trashed.name));
+  ASSIGN_OR_RETURN(auto folder, root.open_in(name));
   ASSIGN_OR_RETURN(auto files, folder.open_in(std::string(kFiles)));
-  return TrashFolder{std::move(root), trashed.name, std::move(folder), std::move(files)};
+  return TrashFolder{std::move(root), name, std::move(folder), std::move(files)};
 }
 
 void Trash::drop(const TrashFolder& folder) {
@@ -120,7 +124,7 @@ void Trash::drop(const TrashFolder& folder) {
 }
 
 Result<void> Trash::erase(const Trashed& trashed) {
-  ASSIGN_OR_RETURN(const auto folder, open(trashed));
+  ASSIGN_OR_RETURN(const auto folder, open_folder(trashed.name));
   RETURN_IF_ERROR(lock_for_restore(folder));
   RETURN_IF_ERROR(disk_.remove(folder.folder, std::string(kNote)));
   if (auto synced = disk_.sync_folder(folder.folder); !synced) {  // else a power cut may bring the note back alone

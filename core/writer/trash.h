@@ -52,14 +52,15 @@ class Trash {
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed, Disk::SyncSet rest = {});
   /// True if write_note() wrote one, though perhaps not to the disk: the list then has the session.
   [[nodiscard]] static bool has_note(const TrashFolder& folder);
-  /// Errors: not_found, io; corrupt if the note names no valid place.
+  /// For a session that goes back: its place has plain names, below the folder that `trashed.sessions` names, which the
+  /// caller has checked (restore_session). Errors: not_found, io; corrupt if the note names no valid place.
   [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;
   /// Removes the trash folder of a session that is back in its store. If it cannot be removed completely, the list
   /// omits it.
   void drop(const TrashFolder& folder);
   /// Deletes a removed session for good. Whenever the process or the power fails, the list has the session with all its
   /// files or not at all; what remains of it then is left over. Errors: not_found; busy while another process removes
-  /// or restores it; io; corrupt as for open().
+  /// or restores it; io.
   Result<void> erase(const Trashed& trashed);
   /// Deletes the folders without a note that no process uses: those of killed removals, restores and erase() calls. The
   /// store has the session, or it was erased. Folders that cannot be deleted stay.
@@ -77,6 +78,7 @@ class Trash {
   static constexpr std::string_view kFiles = "files";
 
  private:
+  [[nodiscard]] Result<TrashFolder> open_folder(const std::string& name) const;
   [[nodiscard]] Result<Trashed> read_note(const Dir& root, const std::string& name) const;
   const std::string folder_;
   Disk& disk_;

@@ -1,6 +1,7 @@
 #include "core/writer/writer.h"
 
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 
@@ -15,13 +16,23 @@ namespace arborfs {
 
 namespace {
 
-/// Checks RLIMIT_FSIZE, because a reservation in another file does not show how large the log itself may become.
-Result<void> check_size_limit(const Dir& folder, const std::string& file, std::uint64_t bytes) {
+constexpr const char* kCannotReserve = "cannot reserve disk space";
+
+/// Checks RLIMIT_FSIZE, because a reservation in another file does not show how large the log itself may become. The
+/// room beside the content is no part of it.
+Result<void> check_size_limit(const Dir& folder, const RoomWanted& room) {
   rlimit limit{};
-  const auto log = folder.stat(file);
+  const auto log = folder.stat(room.grown_file);
   const bool fits = !log || ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-                    log->size + bytes <= limit.rlim_cur;
-  return fits ? Result<void>() : error_from_errno(EFBIG, "cannot reserve disk space");
+                    log->size + room.bytes <= limit.rlim_cur + RoomWanted::kBeside;
+  return fits ? Result<void>() : error_from_errno(EFBIG, kCannotReserve);
+}
+
+/// A file system may have space, but no room for another file.
+Result<void> check_files(const Dir& folder, std::uint64_t files) {
+  struct statvfs found {};
+  const bool fits = ::fstatvfs(folder.fd(), &found) != 0 || found.f_files == 0 || found.f_favail >= files;
+  return fits ? Result<void>() : error_from_errno(ENOSPC, kCannotReserve);
 }
 
 }  // namespace
@@ -71,10 +82,15 @@ Result<CreateResult> Writer::show_made(const LogPlace& place) {
   }
   catalog_.rescan_folder(place.in());
   const auto session = catalog_.at(place);
-  if (!session) {
-    return Error{Errc::stale, "another program has already removed the new session"};
+  if (session) {
+    return CreateResult{session, session->head().header.id, session->shown_path()};
   }
-  return CreateResult{session, session->head().header.id, session->shown_path()};
+  const auto there = catalog_.stores().at(place.store)->stat(place);
+  if (there || there.error().code != Errc::not_found) {
+    return Error{Errc::io, "the new session " + std::string(place.stem()) + " is written, but cannot be read back" +
+                               (there ? "" : ": " + there.error().message)};
+  }
+  return Error{Errc::stale, "another program has already removed the new session"};
 }
 
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText /*text*/) {
@@ -166,13 +182,19 @@ Result<std::string> Writer::rewind(const SessionPtr& session, const std::string&
   return does_not_take(session->format(), "rewind");
 }
 
-Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t bytes) {
+RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {
+  return {bytes + RoomWanted::kBeside, 2, session->store().file_of(session->place())};
+}
+
+Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t bytes, std::string_view verb) {
   auto folder = session->store().folder(session->place());
   if (!folder) {
     return DiskReservation();  // the store is not on a disk
   }
-  RETURN_IF_ERROR(check_size_limit(*folder, session->place().file, bytes));
-  ASSIGN_OR_RETURN(auto room, session->store().disk().reserve(*folder, bytes));
+  const RoomWanted wanted = room_for(session, verb, bytes);
+  RETURN_IF_ERROR(check_size_limit(*folder, wanted));
+  RETURN_IF_ERROR(check_files(*folder, wanted.files));
+  ASSIGN_OR_RETURN(auto room, session->store().disk().reserve(*folder, wanted.bytes));
   return DiskReservation(std::move(room));
 }
 

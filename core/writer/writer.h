@@ -137,9 +137,13 @@ class Writer {
   /// Fails as a write would fail, as far as can be known now: live, version, header, lock held by another process, a
   /// log that cannot be opened for writing.
   [[nodiscard]] virtual Result<void> check(const SessionPtr& session, bool force = false);
-  /// Reserves space on the session's disk until the reservation is destroyed (CONTRACT.md 4.2). Errors: no_space,
-  /// over_quota; too_large if the process may not let the log grow that far.
-  [[nodiscard]] Result<DiskReservation> reserve(const SessionPtr& session, std::uint64_t bytes);
+  /// Reserves space on the session's disk, until the reservation is destroyed, for a command that adds `bytes` to the
+  /// session (CONTRACT.md 4.2). Errors: no_space, over_quota; too_large if the process may not let the log grow that
+  /// far.
+  [[nodiscard]] Result<DiskReservation> reserve(const SessionPtr& session, std::uint64_t bytes,
+                                                std::string_view verb = "append");
+  /// The room for that command. By default the log is appended to.
+  [[nodiscard]] virtual RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes);
 
   /// Appends at the leaf, or at the entry that the text names, which becomes the parent of the first new entry in the
   /// same step. Errors also: invalid_argument with the reason and the number of the object, not_utf8, too_large.

@@ -4,6 +4,7 @@
 
 #include "core/base/join_words.h"
 #include "core/base/result_macros.h"
+#include "core/writer/removed_from.h"
 
 namespace arborfs {
 
@@ -70,6 +71,10 @@ Result<void> WriterSet::check(const SessionPtr& session, bool force) {
 
 Result<AppendResult> WriterSet::append_text(const SessionPtr& session, AppendText text) {
   return of(session).append_text(session, std::move(text));
+}
+
+RoomWanted WriterSet::room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) {
+  return of(session).room_for(session, verb, bytes);
 }
 
 Result<void> WriterSet::check_text(const SessionPtr& session, const std::string& at) {
@@ -172,6 +177,7 @@ Result<CreateResult> WriterSet::move(const SessionPtr& session, const std::strin
 }
 
 Result<void> WriterSet::remove(const SessionPtr& session, bool force) {
+  note_removed_from(session->store());
   return of(session).remove(session, force);
 }
 

@@ -22,6 +22,7 @@ class WriterSet final : public Writer {
 
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force) override;
+  [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
   [[nodiscard]] Result<void> check_text(const SessionPtr& session, const std::string& at) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kLeastRoom = 8 << 10;
 
-/// Disk space to reserve. For text at least twice its size, because JSON escapes make some characters longer; in steps,
-/// so that space is seldom reserved.
+/// How much a command adds to a session. For text at least twice its size, because JSON escapes make some characters
+/// longer; in steps, so that space is seldom reserved.
 std::size_t room_for(std::size_t bytes, bool is_json) {
   return std::max(kLeastRoom, std::bit_ceil(is_json ? bytes : 2 * bytes));
 }
@@ -203,7 +203,7 @@ Result<void> ControlFile::judge_early() {
 }
 
 Result<void> ControlFile::make_room(std::size_t room) {
-  ASSIGN_OR_RETURN(auto reserved, writes_.writer().reserve(target_.subject.session, room));
+  ASSIGN_OR_RETURN(auto reserved, writes_.writer().reserve(target_.subject.session, room, target_.verb->name));
   const std::lock_guard lock(mutex_);
   reservation_ = std::move(reserved);
   return {};

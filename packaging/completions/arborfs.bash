@@ -163,8 +163,8 @@ _arborfs() {
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
-    trash) options='--json --days --dry-run --yes --help' ;;
-    umount | restore | completion) options='--json --help' ;;
+    trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
+    umount | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --title --since --until --role --tool --label --help' ;;
     history) options='--json --store --agent-dir --limit --project --help' ;;

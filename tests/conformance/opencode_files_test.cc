@@ -88,7 +88,7 @@ class WritesToOpenCodeFiles : public WritesToOpenCode {
   }
   Result<void> restore_all(Disk& disk = Disk::real()) {
     for (const Trashed& one : Trash(trash()).list()) {
-      if (auto done = restore_session(trash(), one, disk); !done) {
+      if (auto done = restore_session(trash(), one, catalog->stores(), disk); !done) {
         return done;
       }
     }
@@ -475,7 +475,7 @@ TEST_F(WritesToOpenCodeFiles, DeletingFromTheTrashFinishesARemoval) {
         !fs::exists(storage() / "session/p/ses_parent.json") && fs::exists(storage() / "part/msg_parent1");
     unfinished += was_left ? 1 : 0;
     for (const Trashed& one : Trash(trash()).list()) {
-      const auto erased = erase_session(trash(), one, disk);
+      const auto erased = erase_session(trash(), one, catalog->stores(), disk);
       ASSERT_TRUE(erased) << erased.error().message;
     }
   }
@@ -512,7 +512,7 @@ TEST_F(WritesToOpenCodeFiles, ARemovalAcrossFileSystemsCopies) {
   ASSERT_EQ(Trash(trash()).list().size(), 1U);
   EXPECT_FALSE(titled(kParent) || titled(kChild));
   for (const Trashed& one : Trash(trash(), disk).list()) {
-    const auto restored = restore_session(trash(), one, disk);
+    const auto restored = restore_session(trash(), one, catalog->stores(), disk);
     ASSERT_TRUE(restored) << restored.error().message;
   }
   EXPECT_EQ(all_files(), before);
@@ -531,13 +531,13 @@ TEST_F(WritesToOpenCodeFiles, TheOnlyCompleteCopyIsNotDeletedFromTheTrash) {
   ASSERT_GT(fs::remove_all(storage() / "part" / message.stem()), 0U);
   const auto removed = Trash(trash(), disk).list();
   ASSERT_EQ(removed.size(), 1U);
-  const auto refused = erase_session(trash(), removed.front(), disk);
+  const auto refused = erase_session(trash(), removed.front(), catalog->stores(), disk);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::already_exists);
   EXPECT_EQ(Trash(trash(), disk).list().size(), 1U);
   fs::copy(backup, storage(), fs::copy_options::recursive | fs::copy_options::skip_existing);
   const auto before = all_files();
-  const auto erased = erase_session(trash(), removed.front(), disk);
+  const auto erased = erase_session(trash(), removed.front(), catalog->stores(), disk);
   ASSERT_TRUE(erased) << erased.error().message;
   EXPECT_TRUE(Trash(trash(), disk).list().empty());
   EXPECT_EQ(all_files(), before);

@@ -77,7 +77,7 @@ class RemovesFromOpenCode : public WritesToOpenCode {
   }
   Result<void> restore_all(Disk& disk = Disk::real()) {
     for (const Trashed& one : Trash(trash()).list()) {
-      if (auto done = restore_session(trash(), one, disk); !done) {
+      if (auto done = restore_session(trash(), one, catalog->stores(), disk); !done) {
         return done;
       }
     }
@@ -328,7 +328,7 @@ TEST_F(RemovesFromOpenCode, ARestoreBeforeTheRemovalHasEndedIsRefused) {
   Errc refused = Errc::not_found;
   NotedDisk disk([&] {
     const auto list = Trash(trash()).list();
-    const auto restored = list.empty() ? Result<void>() : restore_session(trash(), list.front());
+    const auto restored = list.empty() ? Result<void>() : restore_session(trash(), list.front(), catalog->stores());
     refused = restored ? refused : restored.error().code;
     return !list.empty();
   });

@@ -14,6 +14,7 @@ from cases_requests import Requests, all_sleep
 from mounting import PATIENCE, Metronome, equal, eventually, needs_root, variants, visible_within
 from views import status
 from volumes import tmpfs
+from writing import refused
 
 SAMPLES = Path(__file__).resolve().parent.parent / "opencode"
 STORES = ("first-sqlite-1.2.1", "fresh-1.18.33", "migrated-1.18.33", "files")
@@ -221,6 +222,50 @@ def test_a_full_disk_is_named_by_writes_to_opencode(case):
             assert b"no space left" in done.stderr, done.stderr
     equal(rows(folder), before, "the database")
     case.arborfs("append", SESSION, "hello", "--store", f"opencode={folder}")
+
+
+@needs_root
+@variants(database={"name": "fresh-1.18.33"}, files={"name": "files"})
+def test_a_read_only_disk_is_named_by_writes_to_opencode(case, name):
+    """Every write fails with EROFS through a mount, and says so on the command line; it works when the disk is writable
+    again."""
+    volume = tmpfs(case, size=8 << 20)
+    folder = volume.point / "opencode"
+    shutil.copytree(SAMPLES / name, folder)
+    session_id, before = expected(name)[-1]["id"], files_of(folder)
+    with case.mount("allow_delete", f"store=opencode={folder}") as mount:
+        session = (mount / "by-id" / session_id).resolve()
+        volume.remount("ro")
+        for script in ("echo x > append", "echo x > title", "printf x > title", "echo x > summary", 'rmdir "$PWD"'):
+            refused(script, session, "Read-only file system")
+        for words in (("append", session_id, "x"), ("title", session_id, "x"), ("summary", session_id, "x"),
+                      ("rm", "-y", session_id)):
+            done = case.arborfs(*words, "--store", f"opencode={folder}", check=False)
+            assert done.returncode == 1 and b"ead-only" in done.stderr, (words, done)
+        equal(files_of(folder), before, "the store")
+        equal(list((case.root / "data").glob("arborfs/trash/*/from.json")), [], "the trash")
+        volume.remount("rw")
+        shell("echo 'It goes on.' > append; echo 'Another' > title", session)
+        equal((session / "title").read_text(), "Another\n", "title")
+
+
+def test_doctor_names_what_killed_writers_left_in_opencode_files(case):
+    """The temporary files of a message, a part, a title, a project and a diff, as soon as their writer has ended."""
+    folder = store(case, "files")
+    storage = folder / "storage"
+    session = expected("files")[-1]["id"]
+    places = [storage / "message" / session, next((storage / "part").iterdir()), next((storage / "session").iterdir()),
+              storage / "project", storage / "session_diff"]
+    drafts = [place / ".left.json.tmp" for place in places]
+    writers = [open(draft, "w") for draft in drafts]
+    words = ("doctor", "--store", f"opencode={folder}")
+    equal(case.arborfs(*words, check=False).returncode, 0, "while their writers live")
+    for writer in writers:
+        writer.close()
+    said = case.arborfs(*words, check=False)
+    equal(said.returncode, 1, said)
+    for draft in drafts:
+        assert str(draft) in said.stdout.decode() and "leftover_temporary" in said.stdout.decode(), (draft, said)
 
 
 def rows(folder):

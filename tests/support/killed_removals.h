@@ -35,7 +35,7 @@ namespace arborfs::testing {
       }
     }
     for (const Trashed& one : Trash(trash).list()) {
-      if (::write(out, restore_session(trash, one, disk) ? "." : "!", 1) != 1) {
+      if (::write(out, restore_session(trash, one, catalog.stores(), disk) ? "." : "!", 1) != 1) {
         ::_exit(1);
       }
     }

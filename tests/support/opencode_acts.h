@@ -73,7 +73,7 @@ class OpenCodeStage {
   }
   Result<void> restore_all() {
     for (const Trashed& one : Trash(trash(), disk_).list()) {
-      if (auto done = restore_session(trash(), one, disk_); !done) {
+      if (auto done = restore_session(trash(), one, catalog_->stores(), disk_); !done) {
         return done;
       }
     }

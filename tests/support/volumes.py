@@ -98,14 +98,53 @@ def _write_until_full(file, wanted):
             piece >>= 1
 
 
+class Filler:
+    """A file that takes all space of a volume but a wanted part, as often as the wanted part changes."""
+
+    def __init__(self, volume):
+        self.volume, self.path, self.file = volume, volume.point / "filler", None
+
+    def __enter__(self):
+        self.file = open(self.path, "wb", buffering=0)
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.path.unlink()
+        os.sync()
+
+    def leave(self, wanted):
+        """Leaves so many bytes free, to the block; everything if it is None."""
+        size = os.fstat(self.file.fileno()).st_size
+        if wanted is None:
+            self._resize(size, 0)
+            return
+        block = os.statvfs(self.volume.point).f_frsize
+        for _ in range(4):
+            more = (self.volume.free_bytes() - wanted) // block * block
+            if more == 0:
+                return
+            size = self._resize(size, max(size + more, 0))
+
+    def _resize(self, size, wanted):
+        if wanted < size:
+            self.file.truncate(wanted)
+        elif wanted > size:
+            with contextlib.suppress(OSError):  # blocks for the map of the file are needed too
+                os.posix_fallocate(self.file.fileno(), size, wanted - size)
+        os.fsync(self.file.fileno())  # until then the kernel keeps what was freed
+        return os.fstat(self.file.fileno()).st_size
+
+
 def tmpfs(case, size=1 * MIB, options=""):
     return Volume(case, "none", "tmpfs", f"size={size}{options}")
 
 
-def ext4(case, size=8 * MIB, features=""):
-    """An ext4 in a file, on a loop device. `features` as for mkfs.ext4 -O."""
+def ext4(case, size=8 * MIB, features="", block=4096, inodes=None):
+    """An ext4 in a file, on a loop device. `features` as for mkfs.ext4 -O, `inodes` as for -N."""
     image = case.new_path("image")
     with open(image, "wb") as file:
         file.truncate(size)
-    run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096", *(["-O", features] if features else []), image)
+    run("mkfs.ext4", "-q", "-F", "-m", "0", "-b", str(block), *(["-O", features] if features else []),
+        *(["-N", str(inodes)] if inodes else []), image)
     return Volume(case, image, "ext4", "loop")

@@ -43,6 +43,8 @@ class WrappedVfs {
  protected:
   /// Asked before each call; it fails if this is true. A call that may create a file is "create", not "open".
   virtual bool fails(const char* call) = 0;
+  /// How taking a lock of the shared memory fails.
+  [[nodiscard]] virtual int failed_shared_lock() const { return SQLITE_IOERR_SHMLOCK; }
   // After a call that changed the file at a path.
   virtual void created(const std::string& /*path*/) {}
   virtual void written(const std::string& /*path*/, std::uint64_t /*at*/, std::string_view /*bytes*/) {}
@@ -155,7 +157,7 @@ class WrappedVfs {
       };
       m.xShmLock = [](sqlite3_file* f, int at, int count, int flags) {
         return (flags & SQLITE_SHM_LOCK) != 0 && self_->fails("lock shared memory")
-                   ? SQLITE_IOERR_SHMLOCK
+                   ? self_->failed_shared_lock()
                    : real(f)->pMethods->xShmLock(real(f), at, count, flags);
       };
       m.xShmBarrier = [](sqlite3_file* f) { real(f)->pMethods->xShmBarrier(real(f)); };

@@ -252,6 +252,7 @@ const std::regex kChangesADisk(
 const std::map<std::string, std::string> kChangesNoStore = {
     {"core/os/disk.cc", "the disk itself"},
     {"core/base/log.cc", "what the program tells of itself"},
+    {"core/sqlite/system_calls.cc", "space for the memory that SQLite shares through a file"},
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how threads are scheduled"},

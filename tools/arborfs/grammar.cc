@@ -324,11 +324,11 @@ void Grammar::add_removing() {
   rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
   add_prune();
-  CLI::App* restore = add("restore", run_restore, "List the trash, or restore a session");
+  CLI::App* restore = add_with_store("restore", run_restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, id, unique prefix of either, or 'latest'")
       ->option_text(" ")
       ->check(needs("a name"));
-  CLI::App* trash = add("trash", run_trash, "List the trash, or delete what is in it for good");
+  CLI::App* trash = add_with_store("trash", run_trash, "List the trash, or delete what is in it for good");
   trash->add_option("ACTION", into_.action, "list (the default) or empty")
       ->option_text(" ")
       ->check(is_one_of({"list", "empty"}));

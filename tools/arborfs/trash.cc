@@ -14,6 +14,7 @@
 #include "core/render/text.h"
 #include "core/session/erased_entries.h"
 #include "core/writer/children.h"
+#include "core/writer/removed_from.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/removal.h"
 #include "tools/arborfs/run.h"
@@ -66,12 +67,15 @@ bool is_named(const Trashed& one, std::string_view word) {
   return one.name.starts_with(word) || place.stem().starts_with(word) || place.id_in_name().starts_with(word);
 }
 
-Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string& spelled) {
+/// The latest one is the latest that can go back.
+Result<Trashed> find_trashed(const std::vector<Trashed>& all, const std::string& spelled, const StoreSet& open) {
   if (all.empty()) {
     return Error{Errc::not_found, kEmpty};
   }
   if (spelled == "latest") {
-    return all.front();
+    const auto latest = std::find_if(all.begin(), all.end(),
+                                     [&](const Trashed& one) { return store_of_trashed(one, open).has_value(); });
+    return latest == all.end() ? all.front() : *latest;
   }
   std::vector<const Trashed*> fits;
   for (const auto& one : all) {
@@ -136,15 +140,37 @@ class Removals {
   std::map<SessionPtr, Removed> taken_along_;
 };
 
-/// Restores a session, and protects again the entries that arborfs protected before the removal.
-Result<void> restore(const Trash& trash, const Trashed& trashed, Terminal& io) {
+/// The stores to which sessions go back: those that the command line names, else the user's own and those from which
+/// sessions were removed before.
+Result<StoreSet> stores_of_trash(const CommandLine& line) {
+  ASSIGN_OR_RETURN(const auto chosen, chosen_stores(line));
+  if (!chosen.empty()) {
+    return open_stores(chosen, Access::write);
+  }
+  ASSIGN_OR_RETURN(const auto own, open_stores({}, Access::write));
+  std::vector<std::shared_ptr<SessionStore>> all(own.begin(), own.end());
+  for (const RemovedFrom& from : removed_from()) {
+    const auto found = find_stores({{from.agent, from.dir, false}}, Access::write);
+    const bool is_new = found && std::none_of(all.begin(), all.end(), [&](const auto& store) {
+                          return store->paths().sessions == found->front().store->paths().sessions;
+                        });
+    if (is_new && all.size() < StoreSet::kMost) {
+      all.push_back(found->front().store);
+    }
+  }
+  return StoreSet(std::move(all));
+}
+
+/// Restores a session, and protects again the entries that arborfs protected before the removal. Returns its path.
+Result<std::string> restore(const Trash& trash, const Trashed& trashed, const StoreSet& open, Terminal& io) {
   const Progress progress(io, "restoring");
   const std::string written = trash.written_to(trashed);
-  auto restored = restore_session("", trashed);
-  if (restored && !written.empty()) {
-    ErasedEntries(state_path(""), trashed.sessions, Disk::real()).acknowledge(trashed.place.file, written);
+  ASSIGN_OR_RETURN(const auto store, store_of_trashed(trashed, open));
+  RETURN_IF_ERROR(restore_session("", trashed, open));
+  if (!written.empty()) {
+    ErasedEntries(state_path(""), store->paths().sessions, Disk::real()).acknowledge(trashed.place.file, written);
   }
-  return restored;
+  return store->path_of(trashed.place);
 }
 
 std::string removal_words(const Listed& of, const Removed& removed) {
@@ -267,11 +293,15 @@ int run_trash(const CommandLine& line, Terminal& io) {
   if (!line.dry_run && !is_deletion_confirmed(line, chosen.size(), io)) {
     return fail(io, {Errc::interrupted, "not deleted"});
   }
+  const auto stores = stores_of_trash(line);
+  if (!stores) {
+    return fail(io, stores.error());
+  }
   int status = kDone;
   auto names = JsonText::array();
   std::size_t deleted = 0;
   for (const Trashed& one : chosen) {
-    if (const auto erased = line.dry_run ? Result<void>() : erase_session("", one); !erased) {
+    if (const auto erased = line.dry_run ? Result<void>() : erase_session("", one, *stores); !erased) {
       status = fail(io, {erased.error().code, one.name + ": " + erased.error().message});
       continue;
     }
@@ -300,18 +330,22 @@ int run_restore(const CommandLine& line, Terminal& io) {
     print_trash(all, line.json, kEmpty, io);
     return kDone;
   }
-  const auto chosen = find_trashed(all, line.trashed);
+  const auto stores = stores_of_trash(line);
+  if (!stores) {
+    return fail(io, stores.error());
+  }
+  const auto chosen = find_trashed(all, line.trashed, *stores);
   if (!chosen) {
     return fail(io, chosen.error());
   }
-  if (auto restored = restore(trash, *chosen, io); !restored) {
-    return fail(io, restored.error());
+  const auto log = restore(trash, *chosen, *stores, io);
+  if (!log) {
+    return fail(io, log.error());
   }
-  const std::string& log = chosen->path;
   if (line.json) {
-    io.out << terminal_safe_json(JsonText::object().add("restored", chosen->name).add("log", log).str()) << "\n";
+    io.out << terminal_safe_json(JsonText::object().add("restored", chosen->name).add("log", *log).str()) << "\n";
   } else {
-    io.out << "restored " << visible_line(log, kShown) << "\n";
+    io.out << "restored " << visible_line(*log, kShown) << "\n";
   }
   return kDone;
 }

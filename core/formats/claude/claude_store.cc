@@ -8,6 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/claude/running_sessions.h"
 #include "core/log/log_file.h"
+#include "core/os/leftover_files.h"
 #include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
 
@@ -116,6 +117,19 @@ Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& pl
 /// This works even without a program called claude: the files name the process.
 std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   return std::make_unique<const RunningSessions>(paths().agent_dir);
+}
+
+std::vector<FileFinding> Store::faults() const {
+  std::vector<FileFinding> found;
+  const auto names = folders();
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    const auto dir = open_folder(paths().sessions, name);
+    for (const std::string& file : dir ? leftover_files(*dir) : std::vector<std::string>()) {
+      found.push_back({paths().sessions + "/" + name + "/" + file,
+                       {"leftover_temporary", "the temporary file of an unfinished fork by arborfs"}});
+    }
+  }
+  return found;
 }
 
 }  // namespace arborfs::claude

@@ -26,6 +26,8 @@ class Store : public ReadOnlyStore {
   /// The transcript; for a session also its folder, for a sub-agent also its description.
   [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// What a killed fork to Claude Code left.
+  [[nodiscard]] std::vector<FileFinding> faults() const override;
 };
 
 }  // namespace arborfs::claude

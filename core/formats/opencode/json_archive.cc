@@ -179,7 +179,12 @@ class JsonArchive final : public SessionArchive {
   [[nodiscard]] std::vector<Finding> faults_of(const SessionName& session) const override {
     return faults_of_files(storage_, session);
   }
-  [[nodiscard]] std::vector<FileFinding> faults() const override { return faults_of_projects(storage_); }
+  [[nodiscard]] std::vector<FileFinding> faults() const override {
+    auto found = faults_of_projects(storage_);
+    auto left = leftovers_in(storage_);
+    std::move(left.begin(), left.end(), std::back_inserter(found));
+    return found;
+  }
 
  private:
   [[nodiscard]] bool was_written_lately(const Result<Dir>& messages, const std::string& id) const {

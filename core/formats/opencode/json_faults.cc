@@ -1,11 +1,14 @@
 #include "core/formats/opencode/json_faults.h"
 
+#include <dirent.h>
+
 #include <optional>
 
 #include "core/base/number_format.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/json/document.h"
+#include "core/os/leftover_files.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -82,6 +85,35 @@ std::vector<FileFinding> faults_of_projects(const std::string& storage) {
   for (const std::string& id : ids_in(projects)) {
     if (const auto fault = fault_of(*projects, id)) {
       found.push_back({storage + "/project/" + file_of_id(id), {"malformed_file", "the file of a project " + *fault}});
+    }
+  }
+  return found;
+}
+
+bool is_draft_name(std::string_view name) {
+  return name.starts_with('.') && name.ends_with(".json.tmp");
+}
+
+std::vector<FileFinding> leftovers_in(const std::string& storage) {
+  std::vector<FileFinding> found;
+  const auto look_in = [&](const Dir& folder, const std::string& path) {
+    for (const std::string& name : leftover_files(folder, is_draft_name)) {
+      found.push_back(
+          {path + "/" + name, {"leftover_temporary", "the temporary file of an unfinished write by arborfs"}});
+    }
+  };
+  for (const std::string kind : {"project", "session", "message", "part", "session_diff"}) {
+    const auto folder = Dir::open_below_root(storage, kind);
+    const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
+    if (!entries) {
+      continue;
+    }
+    look_in(*folder, storage + "/" + kind);
+    for (const DirEntry& entry : *entries) {
+      const auto below = entry.type == DT_DIR ? folder->open_in(entry.name) : Result<Dir>(Errc::not_found, "");
+      if (below) {
+        look_in(*below, storage + "/" + kind + "/" + entry.name);
+      }
     }
   }
   return found;

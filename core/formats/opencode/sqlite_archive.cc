@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/json_faults.h"
 #include "core/formats/opencode/row_files.h"
 #include "core/formats/opencode/sqlite_faults.h"
 #include "core/formats/opencode/sqlite_rows.h"
@@ -169,7 +171,12 @@ class SqliteArchive final : public SessionArchive {
   [[nodiscard]] std::vector<Finding> faults_of(const SessionName& session) const override {
     return faults_of_rows(database_, session.id);
   }
-  [[nodiscard]] std::vector<FileFinding> faults() const override { return faults_of_database(database_); }
+  [[nodiscard]] std::vector<FileFinding> faults() const override {
+    auto found = faults_of_database(database_);
+    auto left = leftovers_in((place().parent_path() / "storage").string());
+    std::move(left.begin(), left.end(), std::back_inserter(found));
+    return found;
+  }
 
   [[nodiscard]] Result<std::uint64_t> changes() const override {
     ASSIGN_OR_RETURN(const auto state, database_.state());

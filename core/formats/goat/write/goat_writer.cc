@@ -105,6 +105,18 @@ Result<void> GoatWriter::check(const SessionPtr& session, bool force) {
   return check_quiet(session, force);
 }
 
+/// A title is in the metadata, which are written anew.
+RoomWanted GoatWriter::room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) {
+  RoomWanted room = Writer::room_for(session, verb, bytes);
+  if (verb == "title") {
+    const auto folder = session->store().folder(session->place());
+    const auto metadata = folder ? folder->stat(goat::kMetadataFile) : Result<FileStat>(folder.error());
+    room.bytes += metadata ? metadata->size : 0;
+    room.grown_file.clear();
+  }
+  return room;
+}
+
 Result<void> GoatWriter::check_json(const SessionPtr& session, std::string_view text) {
   ASSIGN_OR_RETURN(const auto records, goat::new_records({std::string(text), true, ""}, ""));
   return check(session, records.force);

@@ -59,6 +59,19 @@ Result<void> OmpWriter::check(const SessionPtr& session, bool force) {
   return queue_->check(session, force);
 }
 
+/// A log of an old version, and one whose title has no place of its own, are written anew beside the present log.
+RoomWanted OmpWriter::room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) {
+  RoomWanted room = Writer::room_for(session, verb, bytes);
+  const auto guard = session->read_index();
+  const bool renames = verb == "title" && guard && !guard->index().header().has_slot &&
+                       !rules_of(dialect_of(guard->index())).names_by_entry;
+  if (guard && (renames || guard->index().header().migrated)) {
+    room.bytes += guard->stat().size;
+    room.grown_file.clear();
+  }
+  return room;
+}
+
 Result<void> OmpWriter::put_blobs(const Session& session, const std::vector<EntryDraft>& drafts) {
   for (const EntryDraft& draft : drafts) {
     for (const PendingBlob& blob : draft.blobs) {

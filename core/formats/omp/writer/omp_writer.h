@@ -26,6 +26,7 @@ class OmpWriter final : public Writer {
 
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
+  [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText wanted) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   /// As append_text(), of a command that was parsed. `at` as AppendText::at.

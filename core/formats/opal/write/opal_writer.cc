@@ -83,6 +83,11 @@ Result<void> OpalWriter::check(const SessionPtr& session, bool force) {
   return check_quiet(session, force);
 }
 
+RoomWanted OpalWriter::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {
+  const auto log = session->store().stat(session->place());
+  return {bytes + (log ? log->size : 0) + RoomWanted::kBeside, 2};
+}
+
 /// Writes the lines after the header, with the edits of the draft.
 Result<void> OpalWriter::write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
                                     const Draft& draft) {

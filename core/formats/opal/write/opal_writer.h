@@ -27,6 +27,8 @@ class OpalWriter final : public Writer {
   /// Removes the temporary files of writers that were killed.
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
+  /// Each change writes the whole log beside the present one.
+  [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   /// Changes the log at once, so agents continue there too, and `pin` adds nothing.

@@ -120,6 +120,16 @@ Result<void> DatabaseWrites::check_add(const SessionStore& store, const LogPlace
   });
 }
 
+/// A message changes a page or two of each table and index that it is in, and some more when pages are split: seldom
+/// more than twenty. The -wal takes them whole, and the -shm 32 KiB.
+RoomWanted DatabaseWrites::room_for(const SessionStore& store, const LogPlace& place, std::uint64_t bytes) const {
+  constexpr std::uint64_t kPages = 32;
+  constexpr std::uint64_t kPage = 4 << 10;  // with which OpenCode creates its database
+  constexpr std::uint64_t kSharedMemory = 32 << 10;
+  const std::string path = store.path_of(place);
+  return {bytes + kPages * kPage + kSharedMemory + RoomWanted::kBeside, 3, path.substr(path.rfind('/') + 1) + "-wal"};
+}
+
 Result<std::string> DatabaseWrites::set_title(const SessionStore& store, const LogPlace& place,
                                               const std::string& wanted, bool is_automatic) {
   const std::string id(place.stem());

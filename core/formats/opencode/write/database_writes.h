@@ -13,6 +13,8 @@ class DatabaseWrites final : public SessionWrites {
 
   Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
   Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
+  [[nodiscard]] RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+                                    std::uint64_t bytes) const override;
   Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                 bool is_automatic) override;
   Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title, bool force) override;

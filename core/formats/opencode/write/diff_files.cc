@@ -22,7 +22,8 @@ Result<bool> is_there(const Dir& folder, const std::string& name) {
 }  // namespace
 
 Result<Dir> DiffFiles::open() const {
-  return Dir::open_root(data_ + "/storage/session_diff");
+  ASSIGN_OR_RETURN(const auto storage, Dir::open_below_root(data_, "storage"));
+  return storage.open_in("session_diff");
 }
 
 Result<Dir> DiffFiles::make() const {

@@ -228,6 +228,15 @@ Result<void> FileWrites::check_add(const SessionStore& store, const LogPlace& pl
   return {};
 }
 
+/// The files of a message, of its part and of the session, and two folders.
+RoomWanted FileWrites::room_for(const SessionStore& store, const LogPlace& place, std::uint64_t bytes) const {
+  constexpr std::uint64_t kMade = 5;
+  constexpr std::uint64_t kBlock = 4 << 10;  // that each of them begins
+  const auto folder = store.folder(place);
+  const auto session = folder ? folder->stat(place.file) : Result<FileStat>(folder.error());
+  return {bytes + (session ? session->size : 0) + kMade * (kBlock + RoomWanted::kBeside), kMade};
+}
+
 Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                           bool is_automatic) {
   Disk& disk = store.disk();

@@ -107,7 +107,7 @@ Result<void> OpenCodeTrash::remove_rows(Connection connection, Saved& saved, How
   }
   RETURN_IF_ERROR(rows.remove(saved.sessions, saved.sum.rows));
   auto done = change.commit();
-  if (!done && done.error().code != Errc::busy) {
+  if (!done && !change.is_surely_undone()) {
     saved.may_be_removed = true;
     return Error{done.error().code, done.error().message + "; a copy of the session is in the trash"};
   }

@@ -58,6 +58,10 @@ Result<void> OpenCodeWriter::check_text(const SessionPtr& session, const std::st
   return writes_of(session).check_add(session->store(), session->place(), {"", at, false, settings().write_live});
 }
 
+RoomWanted OpenCodeWriter::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {
+  return writes_of(session).room_for(session->store(), session->place(), bytes);
+}
+
 Result<void> OpenCodeWriter::check_json(const SessionPtr& /*session*/, std::string_view /*text*/) {
   return refuse_json();
 }

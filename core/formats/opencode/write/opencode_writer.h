@@ -25,6 +25,7 @@ class OpenCodeWriter final : public Writer {
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
   [[nodiscard]] Result<void> check_text(const SessionPtr& session, const std::string& at) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
+  [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
   /// OpenCode reads the title again before each of its changes, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;

@@ -20,6 +20,9 @@ class SessionWrites {
   virtual Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
   /// Fails as add() would fail now. Reads only.
   virtual Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
+  /// For a message or title that adds `bytes` to the session (Writer::room_for).
+  [[nodiscard]] virtual RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+                                            std::uint64_t bytes) const = 0;
   /// `is_automatic`: only a default title is replaced. Returns the title in effect.
   virtual Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
                                         bool is_automatic) = 0;

@@ -12,6 +12,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_archive.h"
+#include "core/formats/opencode/json_faults.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/json/json_cursor.h"
@@ -153,8 +154,7 @@ std::string storage_of(const std::string& sessions) {
 }
 
 void clear_drafts(Disk& disk, const Dir& folder) {
-  remove_leftovers(disk, folder,
-                   [](std::string_view name) { return name.starts_with('.') && name.ends_with(".json.tmp"); });
+  remove_leftovers(disk, folder, is_draft_name);
 }
 
 Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,

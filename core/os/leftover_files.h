@@ -1,0 +1,18 @@
+// Files that killed writers left among those of an agent. Any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/os/file.h"
+
+namespace arborfs {
+
+/// The files of a folder that have a temporary name (temporary_name.h), or one that `is_ours` accepts, and that no
+/// process has open for writing. Only for writers that keep such a file open until it has its own name.
+std::vector<std::string> leftover_files(const Dir& folder,
+                                        const std::function<bool(std::string_view name)>& is_ours = nullptr);
+
+}  // namespace arborfs

@@ -1,0 +1,87 @@
+// The -shm of another program's database, which SQLite maps and writes (core/sqlite/system_calls.h), and its locks.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/unique_fd.h"
+#include "core/sqlite/transaction.h"
+#include "tests/support/database_owner.h"
+#include "tests/support/temp_store.h"
+#include "tests/support/wrapped_vfs.h"
+
+namespace arborfs::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+using arborfs::testing::Owner;
+
+class SharedMemory : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string database() const { return tests_.root() + "/a.db"; }
+  [[nodiscard]] std::string shm() const { return database() + "-shm"; }
+
+ private:
+  arborfs::testing::TempStore tests_;
+};
+
+/// A write to a hole needs a block: on a full disk it would end the process (SIGBUS).
+TEST_F(SharedMemory, OfAnotherProgramHasNoHolesWhenItIsWritten) {
+  constexpr off_t kSize = 32 << 10;
+  constexpr off_t kUnused = 4 << 10;  // the page numbers of the frames from about 1,000 on
+  Owner owner(database());
+  owner.run("CREATE TABLE word(text); INSERT INTO word VALUES('one')");
+  const UniqueFd file(::open(shm().c_str(), O_RDWR | O_CLOEXEC));
+  struct stat before {};
+  ASSERT_EQ(::fstat(file.get(), &before), 0);
+  ASSERT_EQ(before.st_size, kSize);
+  if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kUnused, 2 * kUnused) != 0) {
+    GTEST_SKIP() << "files here cannot have holes";
+  }
+  ASSERT_EQ(::fstat(file.get(), &before), 0);
+  ASSERT_LT(before.st_blocks * 512, kSize);
+  const auto change = Transaction::begin(database(), Transaction::Sync::left_to_kernel);
+  ASSERT_TRUE(change) << change.error().message;
+  struct stat after {};
+  ASSERT_EQ(::fstat(file.get(), &after), 0);
+  EXPECT_EQ(after.st_size, kSize);
+  EXPECT_GE(after.st_blocks * 512, kSize);
+  EXPECT_TRUE(change->connection().run("INSERT INTO word VALUES('two')"));
+  EXPECT_TRUE(change->commit());
+}
+
+/// SQLite gives up a lock of the shared memory, without asking the busy handler, while others open and close it.
+class Overtaken final : public arborfs::testing::WrappedVfs {
+ public:
+  explicit Overtaken(int times) : left_(times) {}
+
+ private:
+  bool fails(const char* call) override { return call == std::string("lock shared memory") && left_-- > 0; }
+  [[nodiscard]] int failed_shared_lock() const override { return SQLITE_PROTOCOL; }
+  int left_;
+};
+
+TEST_F(SharedMemory, IsAskedForAgainWhenOthersWereQuicker) {
+  Owner owner(database());
+  owner.run("CREATE TABLE word(text)");
+  const Overtaken overtaken(2);
+  const auto change = Transaction::begin(database(), Transaction::Sync::left_to_kernel);
+  ASSERT_TRUE(change) << change.error().message;
+  EXPECT_TRUE(change->connection().run("INSERT INTO word VALUES('one')"));
+  EXPECT_TRUE(change->commit());
+}
+
+TEST_F(SharedMemory, IsReportedAsBusyIfOthersAreAlwaysQuicker) {
+  Owner owner(database());
+  owner.run("CREATE TABLE word(text)");
+  const Overtaken overtaken(1000);
+  const auto change = Transaction::begin(database(), Transaction::Sync::left_to_kernel);
+  ASSERT_FALSE(change);
+  EXPECT_EQ(change.error().code, Errc::busy);
+}
+
+}  // namespace
+}  // namespace arborfs::sqlite
