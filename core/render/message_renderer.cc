@@ -96,6 +96,10 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
 
 }  // namespace
 
+std::string MessageRenderer::kind_of(const json::Value& record) const {
+  return std::string(json::string_member(record, "type").value_or(""));
+}
+
 std::optional<RecordUsage> MessageRenderer::usage_of(EntryType /*type*/, const json::Value& /*record*/) const {
   return std::nullopt;
 }
@@ -204,7 +208,16 @@ std::optional<EntryUsage> MessageRenderer::usage(EntryType type, std::string_vie
 
 std::string MessageRenderer::first_words(EntryType type, std::string_view raw, std::size_t columns) const {
   HeadSink sink(columns * 8 + 64);
-  put(type, raw, sink);
+  json::Document record;
+  if (raw.size() > kLongestParsed || !json::parse(raw, record)) {
+    put(type, raw, sink);
+    return first_line_of(sink.head(), columns);
+  }
+  const auto message = message_of(type, record);
+  if (const std::string kind = message ? "" : kind_of(record); !kind.empty()) {
+    return visible_line("(" + kind + ")", columns);
+  }
+  put_parts(record, message, sink);
   return first_line_of(sink.head(), columns);
 }
 

@@ -38,6 +38,26 @@ void RecordRenderer::add_turns(const SpokenEntry& entry, std::vector<Turn>& turn
   turns.push_back(std::move(turn));
 }
 
+Result<void> RecordRenderer::read_turns(const SpokenPath& spoken, const TakeTurns& take) const {
+  for (std::size_t i = 0; i < spoken.path.steps.size(); ++i) {
+    const ContextPath::Step& step = spoken.path.steps[i];
+    ASSIGN_OR_RETURN(const auto raw, read_spoken(*spoken.log, step.entry.offset, step.length));
+    std::vector<Turn> turns;
+    add_turns({step.entry.type, spoken.names[i], raw, step.entry.timestamp_ms, *spoken.blobs}, turns);
+    RETURN_IF_ERROR(take(step.ordinal, std::move(turns)));
+  }
+  return {};
+}
+
+Result<std::string> read_spoken(const LogSource& log, std::uint64_t offset, std::uint64_t length) {
+  return length > kMaxRenderedEntry ? Result<std::string>(conversation_too_long()) : log.read(offset, length);
+}
+
+Error conversation_too_long() {
+  return {Errc::too_large,
+          "the conversation is too long for another agent: an entry may have 64 MiB, all of them 256 MiB"};
+}
+
 Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,
                               const std::atomic<bool>* cancelled) {
   TextSizes sizes;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,31 @@ struct SpokenEntry {
   std::int64_t time_ms = Entry::kNoTime;  // its own
   const BlobSource& blobs;
 };
+
+/// What a conversation takes from a path of the tree.
+enum class Reach : std::uint8_t {
+  context,  // the messages of RecordRenderer::context(): what the model had
+  path,     // the content of every entry, except what its agent never sends to a model
+};
+
+/// A path of the tree, copied from an index, whose conversation is read.
+struct SpokenPath {
+  ContextPath path;
+  std::vector<std::string> names;  // of the steps: the words in their file names
+  std::shared_ptr<const LogSource> log;
+  std::shared_ptr<const BlobSource> blobs;
+  Reach reach = Reach::context;
+};
+
+/// Receives the turns of one message. `entry` is the entry of the path that it comes from, kNoEntry for one of
+/// another branch.
+using TakeTurns = std::function<Result<void>(Ordinal entry, std::vector<Turn> turns)>;
+
+/// The bytes of an entry, or of a part of one, that belong to a conversation. Errors: too_large above
+/// kMaxRenderedEntry (text.h), stale, io.
+Result<std::string> read_spoken(const LogSource& log, std::uint64_t offset, std::uint64_t length);
+/// Errc::too_large: a conversation is longer than arborfs translates.
+Error conversation_too_long();
 
 /// The tokens and cost that one entry reports, for sums over sessions.
 struct EntryUsage {
@@ -64,6 +90,13 @@ class RecordRenderer {
   /// without content, such as a setting, or for content that the agent adds again at each start. The default adds the
   /// entry's text, below its name if that is neither user nor assistant.
   virtual void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const;
+  /// Translates the messages of a path, in the order in which the model receives them. Those of Reach::context are the
+  /// messages that context() has. The default takes every entry, as a context does that is the whole path. Errors:
+  /// too_large, stale, io; those of `take`.
+  virtual Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const;
+  /// The id of the entry after which a root of the tree continues, as after a compaction; "" for none. `raw`: as for
+  /// render().
+  [[nodiscard]] virtual std::string continues(EntryType /*type*/, std::string_view /*raw*/) const { return {}; }
   /// What the agent would send to the model: as one JSON object. Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(
       const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;

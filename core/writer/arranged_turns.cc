@@ -9,6 +9,8 @@
 
 #include "core/json/base64.h"
 #include "core/json/document.h"
+#include "core/json/js_text.h"
+#include "core/writer/accepted_parts.h"
 
 namespace arborfs {
 namespace {
@@ -22,6 +24,8 @@ class Arranger {
   std::vector<Turn> arrange() {
     for (Turn& turn : said_) {
       settle_images(turn);
+      settle_names(turn);
+      drop_blanks(turn);
       if (turn.speaker == Turn::Speaker::tool) {
         take_results(std::move(turn));
       } else if (!turn.parts.empty()) {
@@ -43,24 +47,42 @@ class Arranger {
     std::size_t part = 0;
   };
 
-  /// An image without bytes becomes text, and so does an image of the assistant, which no agent can represent. The
-  /// base64 of other images is normalised so that every program can read it.
+  /// An image without bytes or of a type that models refuse becomes text, and so does an image of the assistant, which
+  /// no agent can represent. The base64 of other images is normalised so that every program can read it.
   void settle_images(Turn& turn) {
     for (TurnPart& part : turn.parts) {
       const bool is_image = part.kind == Kind::image;
       std::erase_if(part.images, [&](TurnImage& image) {
-        image.base64 = json::encode_base64(json::decode_base64(image.base64));
-        const bool is_text = image.base64.empty() || turn.speaker == Turn::Speaker::assistant;
+        const std::string bytes = json::decode_base64(image.base64);
+        image.base64 = json::encode_base64(bytes);
+        std::string type = accepted_image_type(bytes, image.media_type);
+        const bool is_text = bytes.empty() || type.empty() || turn.speaker == Turn::Speaker::assistant;
         if (is_text) {
           part.text += (part.text.empty() ? "" : "\n") + image_as_text(image, counts_);
         }
-        image.media_type = image.media_type.empty() ? "image/png" : image.media_type;
+        image.media_type = std::move(type);
         return is_text;
       });
       if (is_image && part.images.empty()) {
         part.kind = Kind::text;
       }
     }
+  }
+
+  void settle_names(Turn& turn) {
+    for (TurnPart& part : turn.parts) {
+      if (part.kind == Kind::tool_call) {
+        std::string name = accepted_tool_name(part.tool);
+        counts_.names += name == part.tool ? 0 : 1;
+        part.tool = std::move(name);
+      }
+    }
+  }
+
+  void drop_blanks(Turn& turn) {
+    counts_.blanks += std::erase_if(turn.parts, [](const TurnPart& part) {
+      return (part.kind == Kind::text || part.kind == Kind::reasoning) && is_blank(part.text);
+    });
   }
 
   void take_turn(Turn turn) {
@@ -142,8 +164,8 @@ class Arranger {
     ++counts_.results;
     Turn turn;
     turn.time_ms = time_ms;
-    turn.add(Kind::text, "[result of a tool" + (result.tool.empty() ? "" : ": " + result.tool) + "]\n" +
-                             (result.is_error ? failure_as_text(result.text, counts_) : result.text));
+    turn.add(Kind::text,
+             stray_result_as_text(result.tool, result.is_error ? failure_as_text(result.text, counts_) : result.text));
     for (TurnImage& image : result.images) {
       turn.add_image(std::move(image));
     }
@@ -152,6 +174,10 @@ class Arranger {
 
   std::vector<Turn> finish() {
     std::vector<Turn> turns;
+    if (!placed_.empty() && placed_.front().turn.speaker == Turn::Speaker::assistant) {
+      ++counts_.starts;
+      turns.emplace_back().add(Kind::text, "[The conversation begins with the assistant.]");
+    }
     for (Placed& placed : placed_) {
       close_calls(placed);
       Turn results;
@@ -174,7 +200,7 @@ class Arranger {
       TurnPart& part = placed.turn.parts[i];
       if (part.kind == Kind::tool_call && !placed.results.contains(i)) {
         ++counts_.calls;
-        part = {Kind::text, "[call of the tool " + part.tool + " without a result: " + part.text + "]"};
+        part = {Kind::text, call_as_text(part.tool, part.text)};
       }
     }
   }

@@ -18,7 +18,7 @@ bool is_white(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-bool is_blank(std::string_view bytes) {
+bool has_only_space(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), is_white);
 }
 
@@ -102,7 +102,7 @@ void CommandStream::fail(const Error& why) {
 }
 
 bool CommandStream::has_text_for_target() const {
-  return framing_ == Framing::target_and_text && !is_blank(waiting_) &&
+  return framing_ == Framing::target_and_text && !has_only_space(waiting_) &&
          (!target_.empty() || waiting_.find('\n') != std::string::npos);
 }
 
@@ -160,7 +160,7 @@ Result<CommandStream::Taken> CommandStream::feed_lines() {
     return waiting_.back() == '\n' ? Taken(take(waiting_.size())) : Taken();
   }
   const std::size_t end = waiting_.find('\n');
-  if (!target_.empty() || end == std::string::npos || !is_blank(std::string_view(waiting_).substr(end))) {
+  if (!target_.empty() || end == std::string::npos || !has_only_space(std::string_view(waiting_).substr(end))) {
     return Taken();
   }
   Command command = take(waiting_.size());
@@ -241,7 +241,7 @@ CommandStream::Command CommandStream::take(std::size_t length) {
 }
 
 Result<CommandStream::Taken> CommandStream::finish() {
-  if (refusal_ || waiting_.empty() || (!target_.empty() && is_blank(waiting_))) {
+  if (refusal_ || waiting_.empty() || (!target_.empty() && has_only_space(waiting_))) {
     reset();
     return Taken();
   }

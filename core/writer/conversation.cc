@@ -1,6 +1,7 @@
 #include "core/writer/conversation.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -9,9 +10,7 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/model/tree.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text.h"
+#include "core/model/context_path.h"
 #include "core/writer/arranged_turns.h"
 #include "core/writer/resolve_target.h"
 
@@ -20,45 +19,104 @@ namespace {
 
 using Kind = TurnPart::Kind;
 
-/// One entry of the path, copied so that the log is read without the session's lock.
-struct Said {
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  std::int64_t time_ms = Entry::kNoTime;
-  std::string name;
-  EntryType type = EntryType::none;
-};
-
-struct SaidPath {
-  std::vector<Said> entries;
-  std::shared_ptr<const LogSource> log;
-  Header header;
-};
-
-Result<SaidPath> path_of(const Session& session, const std::string& target) {
+/// The steps of a path, and the words in their file names.
+Result<SpokenPath> steps_to(const Session& session, const std::string& target, Reach reach) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   Ordinal end = guard.leaf();
   if (!target.empty()) {
     ASSIGN_OR_RETURN(end, find_target(guard.index(), target));
   }
-  SaidPath path{{}, guard.log(), guard.index().header()};
-  std::uint64_t bytes = 0;
-  for (const Ordinal ordinal : path_to(guard.index(), end)) {
-    const Entry& entry = guard.index().entry(ordinal);
-    path.entries.push_back({entry.offset, guard.index().length(ordinal), entry.timestamp_ms,
-                            std::string(guard.index().name(ordinal)), entry.type});
-    bytes += path.entries.back().length;
-    if (bytes > kMaxConversation || path.entries.back().length > kMaxRenderedEntry) {
-      return Error{Errc::too_large,
-                   "the conversation is too long for another agent: an entry may have 64 MiB, all of "
-                   "them 256 MiB"};
-    }
+  SpokenPath spoken{context_path(guard.index(), end), {}, guard.log(), session.store().blobs(), reach};
+  for (const ContextPath::Step& step : spoken.path.steps) {
+    spoken.names.emplace_back(guard.index().name(step.ordinal));
   }
-  return path;
+  return spoken;
 }
 
-/// Fills missing times with those before them, so that times are in the order of turns.
+/// Puts the path to an entry before a path of the same state of the log. False if there is no such entry.
+Result<bool> put_before(const Session& session, const std::string& id, SpokenPath& spoken) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  if (guard.log() != spoken.log) {
+    return session_changed();
+  }
+  const Ordinal end = guard.index().find(id);
+  if (end == kNoEntry) {
+    return false;
+  }
+  const ContextPath before = context_path(guard.index(), end);
+  std::vector<std::string> names;
+  for (const ContextPath::Step& step : before.steps) {
+    names.emplace_back(guard.index().name(step.ordinal));
+  }
+  spoken.path.steps.insert(spoken.path.steps.begin(), before.steps.begin(), before.steps.end());
+  spoken.names.insert(spoken.names.begin(), names.begin(), names.end());
+  return true;
+}
+
+/// Follows roots that continue another path. Each root counts once, so that a loop ends.
+Result<void> add_earlier_paths(const Session& session, SpokenPath& spoken) {
+  std::set<Ordinal> roots;
+  while (!spoken.path.steps.empty() && roots.insert(spoken.path.steps.front().ordinal).second) {
+    const ContextPath::Step root = spoken.path.steps.front();
+    if (root.entry.type != EntryType::compaction) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const auto raw, read_spoken(*spoken.log, root.entry.offset, root.length));
+    const std::string id = session.format().renderer->continues(root.entry.type, raw);
+    if (id.empty()) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const bool is_longer, put_before(session, id, spoken));
+    if (!is_longer) {
+      return {};
+    }
+  }
+  return {};
+}
+
+std::uint64_t size_of(const Turn& turn) {
+  std::uint64_t bytes = 0;
+  for (const TurnPart& part : turn.parts) {
+    bytes += part.text.size();
+    for (const TurnImage& image : part.images) {
+      bytes += image.base64.size() + image.url.size();
+    }
+  }
+  return bytes;
+}
+
+/// The turns of a path as its agent's renderer finds them, and the number of entries that have none.
+struct SaidTurns {
+  std::vector<Turn> turns;
+  std::size_t left_out = 0;
+};
+
+Result<SaidTurns> turns_of(const RecordRenderer& renderer, const SpokenPath& spoken) {
+  SaidTurns said;
+  std::set<Ordinal> speakers;
+  std::uint64_t bytes = 0;
+  RETURN_IF_ERROR(renderer.read_turns(spoken, [&](Ordinal entry, std::vector<Turn> turns) -> Result<void> {
+    for (Turn& turn : turns) {
+      bytes += size_of(turn);
+      if (entry != kNoEntry && !turn.parts.empty()) {
+        speakers.insert(entry);
+      }
+      said.turns.push_back(std::move(turn));
+    }
+    return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : Result<void>();
+  }));
+  said.left_out = spoken.path.steps.size() - speakers.size();
+  return said;
+}
+
+/// Fills missing times with those before them, so that times are in the order of turns. A note, such as the summary of
+/// a compaction, may be younger than what follows it, which keeps its time.
 void settle_times(std::vector<Turn>& turns, const Header& header) {
+  for (std::size_t i = turns.size(); i-- > 1;) {
+    if (turns[i - 1].is_note && turns[i].time_ms != Entry::kNoTime) {
+      turns[i - 1].time_ms = std::min(turns[i - 1].time_ms, turns[i].time_ms);
+    }
+  }
   std::int64_t time = Entry::kNoTime;
   for (const Turn& turn : turns) {
     if (time == Entry::kNoTime) {
@@ -105,26 +163,32 @@ std::string size_words(const std::string& base64) {
 
 }  // namespace
 
-Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target) {
+Result<SpokenPath> spoken_path(const SessionPtr& session, const std::string& target, Reach reach) {
   const Session::Use use(session);
   RETURN_IF_ERROR(session->refresh(Depth::index));
-  ASSIGN_OR_RETURN(const auto path, path_of(*session, target));
-  const RecordRenderer& renderer = *session->format().renderer;
-  Conversation found{{}, path.header.cwd, path.header.title, std::string(session->agent()), path.header.id, {}, 0};
-  std::vector<Turn> said;
-  for (const Said& entry : path.entries) {
-    ASSIGN_OR_RETURN(const auto raw, path.log->read(entry.offset, entry.length));
-    const std::size_t before = said.size();
-    renderer.add_turns({entry.type, entry.name, raw, entry.time_ms, *session->store().blobs()}, said);
-    const bool says_nothing = std::all_of(said.begin() + static_cast<std::ptrdiff_t>(before), said.end(),
-                                          [](const Turn& turn) { return turn.parts.empty(); });
-    found.left_out += says_nothing ? 1 : 0;
+  ASSIGN_OR_RETURN(auto spoken, steps_to(*session, target, reach));
+  if (reach == Reach::path) {
+    RETURN_IF_ERROR(add_earlier_paths(*session, spoken));
   }
-  found.turns = arranged_turns(std::move(said), found.as_text);
+  return spoken;
+}
+
+Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target, Reach reach) {
+  const Session::Use use(session);
+  ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, target, reach));
+  Header header;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    header = guard.index().header();
+  }
+  Conversation found{{}, header.cwd, header.title, std::string(session->agent()), header.id, {}, 0};
+  ASSIGN_OR_RETURN(auto said, turns_of(*session->format().renderer, spoken));
+  found.left_out = said.left_out;
+  found.turns = arranged_turns(std::move(said.turns), found.as_text);
   if (found.turns.empty()) {
     return Error{Errc::invalid_argument, "the path has no content, so there is nothing to fork"};
   }
-  settle_times(found.turns, path.header);
+  settle_times(found.turns, header);
   settle_texts(found.turns);
   return found;
 }
@@ -144,6 +208,14 @@ std::string image_as_text(const TurnImage& image, AsText& counts) {
 std::string failure_as_text(const std::string& output, AsText& counts) {
   ++counts.errors;
   return "[failed]\n" + output;
+}
+
+std::string call_as_text(const std::string& tool, const std::string& arguments) {
+  return "[call of the tool " + tool + " without a result: " + arguments + "]";
+}
+
+std::string stray_result_as_text(const std::string& tool, const std::string& output) {
+  return "[result of a tool" + (tool.empty() ? "" : ": " + tool) + "]\n" + output;
 }
 
 std::string result_as_text(const TurnPart& result, AsText& counts) {

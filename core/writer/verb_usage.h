@@ -45,15 +45,16 @@ inline constexpr std::string_view kForkUsage =
     "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
     "title\n"
     "followed by (fork). After a write, the same descriptor returns {\"session\":...,\"path\":...}.\n"
-    "{\"agent\":\"pi\",\"entry\":\"a1b2c3d4\"} writes the conversation up to the entry, or to the leaf, as a "
-    "session of\nanother agent. Parts that it cannot represent become text, and the answer counts them.\n";
+    "{\"agent\":\"pi\",\"entry\":\"a1b2c3d4\"} writes what the model had at the entry, or at the leaf, as a session of\n"
+    "another agent; with \"full\":true the whole path, also what a compaction replaced. Parts that the agent cannot\n"
+    "represent become text, and the answer counts them.\n";
 /// Where sessions are only copied to other agents.
 inline constexpr std::string_view kForeignForkUsage =
-    "Write {\"agent\":\"pi\"} to this file to write the conversation up to the leaf as a session of another agent, or\n"
-    "{\"agent\":\"pi\",\"entry\":\"...\",\"title\":\"...\"} for the conversation up to an entry.\n"
-    "Parts that the agent cannot represent become text, and the answer counts them.\n"
-    "After a write, the same descriptor returns "
-    "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"leftOut\":...}.\n";
+    "Write {\"agent\":\"pi\"} to this file to write what the model had at the leaf as a session of another agent, or\n"
+    "{\"agent\":\"pi\",\"entry\":\"...\",\"title\":\"...\"} for what it had at an entry; with \"full\":true the whole path.\n"
+    "Parts that the agent cannot represent become text, and the answer counts them. After a write, the same\n"
+    "descriptor returns "
+    "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"mended\":...,\"leftOut\":...}.\n";
 inline constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory to this file to create a session.\n"
     "As JSON: "

@@ -1,6 +1,8 @@
 #include "core/writer/verbs.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
@@ -184,12 +186,10 @@ Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_vie
   return Answer{ResultLine().add("title", title).line(), nullptr};
 }
 
-/// The numbers of parts that became text, for the kinds that occurred.
-std::string counts_json(const AsText& counts) {
-  const std::pair<std::string_view, std::size_t> kinds[] = {
-      {"reasoning", counts.reasoning}, {"calls", counts.calls},   {"results", counts.results},
-      {"errors", counts.errors},       {"images", counts.images}, {"notes", counts.notes},
-  };
+using Counts = std::initializer_list<std::pair<std::string_view, std::size_t>>;
+
+/// The numbers for the kinds that occurred.
+std::string counts_json(const Counts& kinds) {
   std::string text = "{";
   for (const auto& [kind, count] : kinds) {
     if (count != 0) {
@@ -201,14 +201,23 @@ std::string counts_json(const AsText& counts) {
 
 Result<Answer> run_foreign_fork(Writer& writer, const Subject& subject, const ForeignFork& wanted) {
   ASSIGN_OR_RETURN(const auto adopted, writer.fork_to(subject.session, wanted));
-  return Answer{ResultLine()
-                    .add("session", adopted.made.id)
-                    .add("path", adopted.made.path)
-                    .add("agent", wanted.agent)
-                    .add_json("asText", counts_json(adopted.as_text))
-                    .add_json("leftOut", std::to_string(adopted.left_out))
-                    .line(),
-                nullptr};
+  const AsText& counts = adopted.as_text;
+  return Answer{
+      ResultLine()
+          .add("session", adopted.made.id)
+          .add("path", adopted.made.path)
+          .add("agent", wanted.agent)
+          .add_json("asText", counts_json({{"reasoning", counts.reasoning},
+                                           {"calls", counts.calls},
+                                           {"results", counts.results},
+                                           {"errors", counts.errors},
+                                           {"images", counts.images},
+                                           {"notes", counts.notes}}))
+          .add_json("mended",
+                    counts_json({{"names", counts.names}, {"blanks", counts.blanks}, {"starts", counts.starts}}))
+          .add_json("leftOut", std::to_string(adopted.left_out))
+          .line(),
+      nullptr};
 }
 
 Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
@@ -216,14 +225,15 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
-    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force", "agent", "cwd"}));
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force", "agent", "cwd", "full"}));
     target = command.text("entry");
     title = command.text("title");
     force = command.force();
     const std::string agent = command.text("agent");
     const bool is_own = agent.empty() || agent == subject.session->agent();
     if (!is_own || (!agent.empty() && !subject.session->format().takes("fork"))) {
-      return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd")});
+      const Reach reach = command.flag("full") ? Reach::path : Reach::context;
+      return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd"), reach});
     }
     if (!command.text("cwd").empty()) {
       return Error{Errc::invalid_argument,

@@ -141,6 +141,11 @@ Result<AdoptResult> Writer::adopt(const Conversation& /*conversation*/, const st
   return Error{Errc::unsupported, "cannot fork a session to " + agent};
 }
 
+Result<AdoptResult> Writer::adopt_own(const SessionPtr& /*session*/, const ForeignFork& wanted,
+                                      const Conversation& conversation) {
+  return adopt(conversation, wanted.agent);
+}
+
 Result<CreateResult> Writer::create(const NewSession& wanted) {
   return Error{Errc::unsupported, "cannot create a session of " + wanted.agent};
 }

@@ -110,6 +110,7 @@ struct ForeignFork {
   std::string title;  // "" for that of the source
   std::string cwd;    // absolute; "" for that of the source, or the home folder if the source has none;
                       // not for agents whose sessions have none (Format::has_cwd)
+  Reach reach = Reach::context;
 };
 
 /// A session that an agent got from another one.
@@ -204,6 +205,10 @@ class Writer {
 
   /// Creates a session of `agent` from a conversation, completely or not at all; called by fork_to().
   virtual Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent);
+  /// The same for the conversation of a session of that agent, whose records an agent may take over as they are.
+  /// `wanted` says which; the title and the working directory are those of `conversation`.
+  virtual Result<AdoptResult> adopt_own(const SessionPtr& session, const ForeignFork& wanted,
+                                        const Conversation& conversation);
 
   /// Records how a command ended, for status.json and the log; null clears the session's error. `doing` is the verb.
   /// The session may be null. Callers of the calls above do this, so that errors before the Writer are recorded too.

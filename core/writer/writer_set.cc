@@ -123,7 +123,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
     return with_advice({Errc::read_only, "no store of " + wanted.agent + " is open"}, wanted.agent);
   }
   const SessionStore& target = *catalog().stores().at(*store);
-  ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry));
+  ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry, wanted.reach));
   if (!wanted.title.empty()) {
     conversation.title = wanted.title;
   }
@@ -139,7 +139,8 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   } else if (!conversation.cwd.starts_with('/')) {
     conversation.cwd = catalog().home();
   }
-  auto adopted = found->second->adopt(conversation, wanted.agent);
+  auto adopted = session->agent() == wanted.agent ? found->second->adopt_own(session, wanted, conversation)
+                                                  : found->second->adopt(conversation, wanted.agent);
   if (!adopted) {
     return with_advice(adopted.error(), wanted.agent);
   }

@@ -135,6 +135,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arbo
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l to -x -a 'omp pi opal opencode claude goat' -d 'Write the conversation as a session of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from fork" -l full -d 'Take the whole path instead of what the model had of it'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l model -x -d 'The model with which the session begins'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -s a -l agent -x -d 'The agent'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -l provider -x -d 'The module through which Opal reaches the model'

@@ -21,11 +21,13 @@
 
 #include "core/formats/registry.h"
 #include "core/json/base64.h"
+#include "core/json/utf8.h"
 #include "core/session/catalog.h"
 #include "core/writer/conversation.h"
 #include "core/writer/writer.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/paths.h"
+#include "tests/support/sent_messages.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::conformance {
@@ -171,6 +173,23 @@ void copy_store(std::string_view folder, const fs::path& to) {
   }
 }
 
+/// What the agent would send to its model from the leaf: the text of context.json.
+std::string context_of(const Session& session) {
+  const auto guard = session.read();
+  if (!guard) {
+    return "";
+  }
+  const auto path = context_path(guard->index(), guard->leaf());
+  const auto content = session.format().renderer->context(path, guard->log(), session.store().blobs());
+  const auto text = content ? (*content)->read_all() : Result<std::string>(content.error());
+  return text ? *text : "";
+}
+
+/// True for a text that Codex puts in for the model (codex/FORMAT.md E1).
+bool is_inserted(const std::string& text) {
+  return text.starts_with("<") || text.starts_with("# AGENTS.md");
+}
+
 class Forks {
  public:
   Forks(const Source& source, const Target& target) : target_(target) {
@@ -226,6 +245,7 @@ class Forks {
       return false;
     }
     const SessionPtr made = forked->made.session;
+    expect_context(*session, *said);
     EXPECT_EQ(made->store_number(), 1);
     EXPECT_EQ(made->agent(), target_.agent);
     EXPECT_TRUE(made->refresh(Depth::index));
@@ -273,6 +293,28 @@ class Forks {
       EXPECT_EQ(after.title, before.title);
     }
     EXPECT_EQ(after.as_text.calls + after.as_text.results, 0U);
+  }
+
+  /// Every text of the source's context.json is in the conversation.
+  static void expect_context(const Session& session, const Conversation& said) {
+    std::vector<std::string> wanted;
+    const testing::SentMessages sent(session.agent(), context_of(session));
+    for (const testing::SentMessage& message : sent.list()) {
+      for (const testing::SentItem& item : message.items) {
+        const bool is_text = item.kind == testing::SentItem::Kind::text ||
+                             item.kind == testing::SentItem::Kind::reasoning ||
+                             item.kind == testing::SentItem::Kind::result;
+        if (message.role != testing::SentMessage::Role::other && is_text && !is_inserted(item.text) &&
+            item.text.find_first_not_of(" \t\r\n") != std::string::npos) {
+          wanted.push_back(json::replace_lone_surrogates(item.text));
+        }
+      }
+    }
+    const Sayings found = sayings_of(said);
+    std::vector<std::string> texts = found.texts;
+    texts.insert(texts.end(), found.reasoning.begin(), found.reasoning.end());
+    texts.insert(texts.end(), found.results.begin(), found.results.end());
+    expect_all(wanted, texts);
   }
 
   /// Every one of `wanted` is part of one of `texts`.

@@ -22,6 +22,7 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -303,6 +304,32 @@ TEST_F(CommandWriteTest, ForksToOtherAgentsNameThePossibleOnesAndTheMissingStore
                  "cannot fork a session to gote, only to claude, goat, omp, opal, opencode and pi\n");
   expect_refused({"fork", kId, "--to=codex"}, "cannot fork a session to codex, only to claude, goat");
   expect_refused({"fork", kId, "--to=goat"}, "no store of goat is open; name its folder with --store goat=DIR\n");
+}
+
+TEST_F(CommandWriteTest, AForkIntoAnEmptyStoreSaysNothingOfAMissingFolder) {
+  for (const std::string agent : {"claude", "goat", "opal", "pi"}) {
+    const std::string place = store.root() + "/empty-" + agent;
+    fs::create_directories(place);
+    EXPECT_EQ(run({"fork", kId, "--to", agent, "--store=" + agent + "=" + place}), kDone);
+    EXPECT_EQ(err(), "") << agent;
+  }
+}
+
+TEST_F(CommandWriteTest, AForkToAnotherAgentTakesTheWholePathIfItIsToldSo) {
+  store.append(kFolder, kName,
+               R"({"type":"compaction","id":"c3c3c3c3","parentId":"e2e2e2e2","timestamp":"2026-02-16T10:20:33.000Z",)"
+               R"("summary":"In short","firstKeptEntryId":"e2e2e2e2","tokensBefore":9})"
+               "\n");
+  const std::string place = store.root() + "/goat";
+  fs::create_directories(place);
+  const auto forked = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"fork", kId, "--to=goat", "--json", "--store=goat=" + place};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(run(words), kDone) << err();
+    return bytes_of(fs::path(place) / result()["session"] / "messages.jsonl");
+  };
+  EXPECT_THAT(forked({}), AllOf(HasSubstr("In short"), Not(HasSubstr("first words"))));
+  EXPECT_THAT(forked({"--full"}), AllOf(HasSubstr("In short"), HasSubstr("first words")));
 }
 
 TEST_F(CommandWriteTest, AgentsThatNeverRanAreToBeStartedFirst) {

@@ -131,6 +131,46 @@ TEST_F(ConversationTest, HalvesOfSurrogatePairsAndOddArgumentsAreMadeReadable) {
   EXPECT_EQ(said->turns[1].parts[1].text, "{\"at\":\"\xEF\xBF\xBD\"}");
 }
 
+TEST_F(ConversationTest, ImagesThatModelsRefuseAreTextAndTypesAreThoseOfTheBytes) {
+  const auto image = [](const std::string& data, const std::string& type) {
+    return R"({"type":"image","data":")" + data + R"(","mimeType":")" + type + R"("})";
+  };
+  add_user(image("PHN2Zy8+", "image/svg+xml") + "," + image("/9j/4AAQ", "image/png") + "," +
+           image("aGVsbG8=", "image/JPG"));
+  const auto said = read();
+  ASSERT_TRUE(said);
+  const auto& parts = said->turns[0].parts;
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0].text, "[image: image/svg+xml, 6 bytes]");
+  EXPECT_EQ(parts[1].images[0].media_type, "image/jpeg");
+  EXPECT_EQ(parts[2].images[0].media_type, "image/jpeg");
+  EXPECT_EQ(said->as_text.images, 1U);
+}
+
+TEST_F(ConversationTest, NamesOfToolsBlankTextsAndAnAssistantThatBeginsAreMended) {
+  add_assistant(text(" \\n\\t") + R"(,{"type":"thinking","thinking":"  "})" +
+                R"(,{"type":"toolCall","id":"x","name":"mcp.größe/find","arguments":{}})" +
+                R"(,{"type":"toolCall","id":"y","name":")" + std::string(200, 'n') + R"(","arguments":{}})" +
+                R"(,{"type":"toolCall","id":"z","name":"","arguments":{}})");
+  for (const char* id : {"x", "y", "z"}) {
+    add_result(id, " ");
+  }
+  add_user(text("  "));
+  const auto said = read();
+  ASSERT_TRUE(said);
+  ASSERT_EQ(said->turns.size(), 3U) << "a text of the user, the calls, their results";
+  EXPECT_EQ(said->turns[0].speaker, Turn::Speaker::user);
+  EXPECT_EQ(said->turns[0].parts.size(), 1U);
+  ASSERT_EQ(said->turns[1].parts.size(), 3U);
+  EXPECT_EQ(said->turns[1].parts[0].tool, "mcp_gr__e_find");
+  EXPECT_EQ(said->turns[1].parts[1].tool, std::string(128, 'n'));
+  EXPECT_EQ(said->turns[1].parts[2].tool, "unknown");
+  EXPECT_EQ(said->turns[2].parts[0].text, " ") << "outputs stay as they are";
+  EXPECT_EQ(said->as_text.names, 3U);
+  EXPECT_EQ(said->as_text.blanks, 3U);
+  EXPECT_EQ(said->as_text.starts, 1U);
+}
+
 TEST_F(ConversationTest, EndsAtTheEntryThatIsNamed) {
   add_user(text("one"));
   add_assistant(text("two"));

@@ -49,7 +49,12 @@ void print_error_json(const Error& error, Terminal& io) {
   io.err << terminal_safe_json(JsonText::object().add_json("error", json.str()).str()) << "\n";
 }
 
-/// Warns of stores that cannot be read, and of named ones that are absent. Errors: not_found if none can be read,
+/// True for an agent whose store the command fills, so that nothing needs to be there yet.
+bool gets_new_session(const CommandLine& line, std::string_view agent) {
+  return (line.run == run_fork || line.run == run_new) && line.agent == agent;
+}
+
+/// Warns of stores that cannot be read, and of named ones that are absent, except one that the command fills. Errors: not_found if none can be read,
 /// except for the doctor, which examines those that exist. The error names the folders unless no agent has any.
 Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandLine& line, Terminal& io) {
   std::vector<std::string> warnings;
@@ -67,7 +72,8 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
       missing += (missing.empty() ? "no sessions folder at " : ", nor at ") + visible(store->paths().sessions) +
                  (problem->is_absent ? "" : " (" + visible(problem->words) + ")");
     }
-    if (are_named || !problem->is_absent) {
+    const bool is_to_be_made = problem->is_absent && gets_new_session(line, store->format().agent);
+    if (!is_to_be_made && (are_named || !problem->is_absent)) {
       warnings.push_back(std::string(store->format().agent) + ": " + visible(problem->words));
     }
     is_any_there = is_any_there || !problem->is_absent;

@@ -30,6 +30,7 @@ struct CommandLine {
   std::optional<std::size_t> limit;  // ls; 0 for all
   std::string project;
   std::string agent;  // fork: the one to fork to
+  bool full = false;  // fork: the whole path
   bool only_ids = false;
   bool children = false;  // ls
   std::string state;      // ls: live, maybe, quiet

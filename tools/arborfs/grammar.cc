@@ -294,6 +294,7 @@ void Grammar::add_making() {
   fork->add_option("--to", into_.agent, "Write the conversation as a session of this agent, such as opal or claude")
       ->option_text("AGENT")
       ->check(needs("an agent"));
+  fork->add_flag("--full", into_.full, "With --to, take the whole path instead of what the model still had of it");
   fork->add_flag("--force", into_.force, "Fork even if the path ends in a tool call without its result");
   CLI::App* create = durable(add_with_store("new", run_new, "Create a session"));
   create->add_option("CWD", into_.cwd, "The working directory; default: the current one")

@@ -69,11 +69,9 @@ int change(const Command& command, std::string_view shown, const Opened& opened,
   return kDone;
 }
 
-/// The parts that a fork to another agent could only write as text.
-void print_counts(const std::string& result, Terminal& io) {
-  json::Document parsed;
-  json::parse(result, parsed);
-  const json::Value* kinds = json::member(parsed, "asText");
+/// One line with the numbers in a member of the answer, if it has any.
+void print_counts(const json::Value& answer, std::string_view member, std::string_view before, Terminal& io) {
+  const json::Value* kinds = json::member(answer, member);
   std::string words;
   if (kinds != nullptr && kinds->IsObject()) {
     for (const auto& [kind, count] : json::members(*kinds)) {
@@ -81,8 +79,16 @@ void print_counts(const std::string& result, Terminal& io) {
     }
   }
   if (!words.empty()) {
-    io.err << "arborfs: written as text: " << words << "\n";
+    io.err << "arborfs: " << before << ": " << words << "\n";
   }
+}
+
+/// What a fork to another agent could not write as it was.
+void print_changes(const std::string& result, Terminal& io) {
+  json::Document answer;
+  json::parse(result, answer);
+  print_counts(answer, "asText", "written as text", io);
+  print_counts(answer, "mended", "mended for the model", io);
 }
 
 /// The same for a command that creates a session: prints its id and the path of its log.
@@ -95,7 +101,7 @@ int make(const Command& command, Catalog& catalog, const SessionPtr& source, con
     io.out << terminal_safe_json(*result);
     return kDone;
   }
-  print_counts(*result, io);
+  print_changes(*result, io);
   const std::string id = member_of(*result, "session");
   const auto made = catalog.find(id);
   io.out << visible_line(id, kResultCharacters) << (made ? " " + log_path(**made) : "") << "\n";
@@ -158,16 +164,17 @@ bool begins_as_object(std::string_view text) {
   return text.starts_with('{');
 }
 
+/// `flag`: the name of a member that is true; "" for none.
 std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force,
-                         bool pin = false) {
+                         std::string_view flag = "") {
   auto json = JsonText::object();
   for (const auto& [key, value] : members) {
     if (!value.empty()) {
       json.add(key, value);
     }
   }
-  if (pin) {
-    json.add("pin", true);
+  if (!flag.empty()) {
+    json.add(flag, true);
   }
   return (force ? json.add("force", true) : json).str();
 }
@@ -227,7 +234,7 @@ int run_branch(const CommandLine& line, Terminal& io) {
     return fail(io, target.error());
   }
   const std::string command =
-      command_json({{"target", *target}, {"summary", line.words.value_or("")}}, line.force, line.pin);
+      command_json({{"target", *target}, {"summary", line.words.value_or("")}}, line.force, line.pin ? "pin" : "");
   const auto result = carry_out({"branch", command}, *opened->catalog, opened->of.session, line, io);
   if (!result) {
     return fail(io, result.error());
@@ -294,7 +301,7 @@ int run_fork(const CommandLine& line, Terminal& io) {
   return make(
       {"fork",
        command_json({{"entry", *target}, {"title", line.words.value_or("")}, {"agent", line.agent}, {"cwd", cwd}},
-                    line.force)},
+                    line.force, line.full ? "full" : "")},
       *opened->catalog, opened->of.session, line, io);
 }
 

@@ -12,10 +12,15 @@ class Renderer : public MessageRenderer {
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override;
+  /// What is sent of the row.
+  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
+  Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override;
+  [[nodiscard]] std::string continues(EntryType type, std::string_view raw) const override;
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;
-  bool add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const override;
+  /// The subtype of a system row, the type of an attachment.
+  [[nodiscard]] std::string kind_of(const json::Value& record) const override;
   [[nodiscard]] std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const override;
 };
 

@@ -1,14 +1,23 @@
-// Translates rows into turns of a conversation (claude/FORMAT.md B3, E2, F3).
+// Translates what is sent of rows into turns of a conversation (claude/FORMAT.md B3, E2, F).
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/formats/claude/claude_renderer.h"
+#include "core/formats/claude/row.h"
+#include "core/formats/claude/sent_pieces.h"
+#include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
 
 namespace arborfs::claude {
 namespace {
 
 using Kind = TurnPart::Kind;
+
+/// The model of answers that the program wrote itself (F2).
+constexpr std::string_view kNoModel = "<synthetic>";
 
 std::string text_in(const json::Value& object, std::string_view key) {
   return std::string(json::string_member(object, key).value_or(""));
@@ -75,42 +84,68 @@ void add_content_to(const json::Value& content, Turn& turn, Turn& results) {
   }
 }
 
-/// The content of a message, of the output of a command, or of an input that arrived while the assistant answered: a
-/// prompt, or a notice of a sub-agent.
-const json::Value* content_of(const json::Value& record) {
-  if (json::is_string(json::member(record, "subtype"), "local_command")) {
-    return json::member(record, "content");
+/// True for a row that is neither a prompt nor an answer nor a result of a tool: its text stands for something else.
+bool is_note(std::string_view row, const json::Value& content) {
+  const std::string_view type = skim::member(row, "type");
+  if (skim::is_string(type, "attachment")) {
+    return !skim::is_string(skim::member(skim::member(row, "attachment"), "type"), "queued_command");
   }
-  const bool is_attachment = json::is_string(json::member(record, "type"), "attachment");
-  const json::Value* holder = json::member(record, is_attachment ? "attachment" : "message");
-  return holder == nullptr ? nullptr : json::member(*holder, is_attachment ? "prompt" : "content");
+  if (!skim::is_string(type, "user")) {
+    return skim::is_string(type, "system");
+  }
+  return skim::is_truthy(skim::member(row, "isMeta")) || skim::is_truthy(skim::member(row, "isCompactSummary")) ||
+         (content.IsString() && is_command_text(json::as_string(content)));
+}
+
+std::int64_t time_of(std::string_view row) {
+  const auto timestamp = skim::string_value(skim::member(row, "timestamp"));
+  return (timestamp ? json::parse_date(*timestamp) : std::nullopt).value_or(Entry::kNoTime);
+}
+
+/// `row` are the bytes of the piece's row.
+std::vector<Turn> turns_of(std::string_view row, const Piece& piece) {
+  const std::string_view sent = row.substr(piece.offset - piece.row, piece.length);
+  json::Document content;
+  if (!json::parse(piece.is_string ? std::string(sent) : "[" + std::string(sent) + "]", content)) {
+    return {};
+  }
+  Turn turn;
+  Turn results;
+  results.speaker = Turn::Speaker::tool;
+  turn.time_ms = results.time_ms = time_of(row);
+  if (piece.role == "assistant") {
+    const auto model = skim::string_value(skim::member(skim::member(row, "message"), "model")).value_or("");
+    turn.speaker = Turn::Speaker::assistant;
+    turn.provider = "anthropic";
+    turn.model = model == kNoModel ? "" : model;
+  }
+  turn.is_note = is_note(row, content);
+  add_content_to(content, turn, results);
+  return {std::move(results), std::move(turn)};
 }
 
 }  // namespace
 
-bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const {
-  const json::Value* content = content_of(record);
-  if (content == nullptr || entry.name == "meta") {
-    return true;
+void Renderer::add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const {
+  std::vector<Piece> pieces;
+  add_pieces(entry.raw, 0, kNoEntry, pieces);
+  for (const Piece& piece : pieces) {
+    auto said = turns_of(entry.raw, piece);
+    std::move(said.begin(), said.end(), std::back_inserter(turns));
   }
-  if (json::is_truthy(json::member(record, "isApiErrorMessage"))) {
-    return true;
+}
+
+Result<void> Renderer::read_turns(const SpokenPath& spoken, const TakeTurns& take) const {
+  ASSIGN_OR_RETURN(const auto pieces, sent_pieces(spoken.path, *spoken.log, spoken.reach));
+  for (const Piece& piece : pieces) {
+    ASSIGN_OR_RETURN(const auto row, read_spoken(*spoken.log, piece.row, piece.row_length));
+    RETURN_IF_ERROR(take(piece.entry, turns_of(row, piece)));
   }
-  Turn turn;
-  turn.time_ms = entry.time_ms;
-  if (json::is_string(json::member(record, "type"), "assistant")) {
-    turn.speaker = Turn::Speaker::assistant;
-    turn.provider = "anthropic";
-    turn.model = text_in(*json::member(record, "message"), "model");
-  }
-  turn.is_note = entry.name != "user" && entry.name != "assistant" && entry.name != "tool";
-  Turn results;
-  results.speaker = Turn::Speaker::tool;
-  results.time_ms = entry.time_ms;
-  add_content_to(*content, turn, results);
-  turns.push_back(std::move(results));
-  turns.push_back(std::move(turn));
-  return true;
+  return {};
+}
+
+std::string Renderer::continues(EntryType type, std::string_view raw) const {
+  return type == EntryType::compaction ? skim::string_value(skim::member(raw, "logicalParentUuid")).value_or("") : "";
 }
 
 }  // namespace arborfs::claude

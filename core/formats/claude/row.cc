@@ -218,9 +218,7 @@ class RowReader {
     if (content.lead() != '"') {
       return false;
     }
-    const std::string_view said = content.literal().substr(1);
-    return said.starts_with("<command-name>") || said.starts_with("<command-message>") ||
-           said.starts_with("<local-command-") || said.starts_with("<bash-");
+    return is_command_text(content.literal().substr(1));
   }
 
   /// True if the message has nothing but results of tools.
@@ -265,6 +263,11 @@ Row other_row(std::string_view line) {
 }
 
 }  // namespace
+
+bool is_command_text(std::string_view text) {
+  return text.starts_with("<command-name>") || text.starts_with("<command-message>") ||
+         text.starts_with("<local-command-") || text.starts_with("<bash-");
+}
 
 Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
   Row row;

@@ -41,6 +41,9 @@ struct Row {
   std::string_view leaf;   // of a pin; "" for null
 };
 
+/// True for the text of a user's row that is a command of the program, or its output (B3).
+bool is_command_text(std::string_view text);
+
 class RowParser {
  public:
   /// Bytes that must be readable after every line; their values do not matter.

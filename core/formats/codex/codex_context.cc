@@ -18,14 +18,6 @@ namespace {
 /// Codex keeps this much of the user's messages, at four bytes a token (codex/FORMAT.md D3).
 constexpr std::size_t kKeptBytes = std::size_t{20'000} * 4;
 
-/// An item of the history.
-struct Item {
-  std::uint64_t offset = 0;  // in the log, unless it was generated
-  std::uint64_t length = 0;
-  std::string made;
-  bool is_typed = false;  // a message that the user typed
-};
-
 std::string user_message(std::string_view text) {
   return R"({"type":"message","role":"user","content":[{"type":"input_text","text":)" + json::stringify_string(text) +
          "}]}";
@@ -48,13 +40,14 @@ std::string text_of(std::string_view item) {
 
 class History {
  public:
-  explicit History(std::shared_ptr<const LogSource> log) : log_(std::move(log)) {}
+  explicit History(const LogSource& log) : log_(log) {}
 
   Result<void> take(const ContextPath::Step& step) {
     if (step.entry.type != EntryType::message && step.entry.type != EntryType::compaction) {
       return {};
     }
-    ASSIGN_OR_RETURN(const auto record, log_->read(step.entry.offset, step.length));
+    step_ = &step;
+    ASSIGN_OR_RETURN(const auto record, log_.read(step.entry.offset, step.length));
     const std::string_view payload = skim::member(record, "payload");
     if (step.entry.type == EntryType::compaction) {
       return compact(record, payload, step.entry.offset);
@@ -68,22 +61,7 @@ class History {
     return {};
   }
 
-  [[nodiscard]] std::shared_ptr<const Content> content() const {
-    auto content = std::make_shared<Content>();
-    content->add_text("{\"messages\":[");
-    std::string_view before = "\n";
-    for (const Item& item : items_) {
-      content->add_text(before);
-      if (item.made.empty()) {
-        content->add_range(log_, item.offset, item.length);
-      } else {
-        content->add_text(item.made);
-      }
-      before = ",\n";
-    }
-    content->add_text("\n]}\n");
-    return content;
-  }
+  [[nodiscard]] std::vector<HistoryItem> take_items() && { return std::move(items_); }
 
  private:
   /// The item of a record; "" for one that Codex does not read as an item: an event, an item without a type, and, in
@@ -101,8 +79,8 @@ class History {
   /// True if the log begins with the header of the first formats, or is one object.
   Result<std::optional<bool>> read_format() const {
     constexpr std::uint64_t kEnough = 1024;  // a session_meta names its type before its payload
-    ASSIGN_OR_RETURN(const auto size, log_->size());
-    ASSIGN_OR_RETURN(const auto start, log_->read(0, std::min(size, kEnough)));
+    ASSIGN_OR_RETURN(const auto size, log_.size());
+    ASSIGN_OR_RETURN(const auto start, log_.read(0, std::min(size, kEnough)));
     return std::optional(skim::member(start, "type").empty());
   }
 
@@ -110,7 +88,7 @@ class History {
   void add(std::string_view record, std::string_view value, std::uint64_t offset) {
     if (!value.empty()) {
       const auto at = offset + static_cast<std::uint64_t>(value.data() - record.data());
-      items_.push_back({at, value.size(), "", is_typed_message(value)});
+      items_.push_back({at, value.size(), "", is_typed_message(value), step_->ordinal, step_->entry.timestamp_ms});
     }
   }
 
@@ -128,7 +106,7 @@ class History {
 
   /// The newest user messages, as far as they fit, and the summary.
   Result<void> rebuild(const std::string& summary) {
-    std::vector<Item> kept;
+    std::vector<HistoryItem> kept;
     std::size_t room = kKeptBytes;
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       if (!item->is_typed) {
@@ -139,35 +117,55 @@ class History {
         break;
       }
       room -= text.size();
-      kept.push_back({0, 0, user_message(text), true});
+      kept.push_back({0, 0, user_message(text), true, item->entry, item->time_ms});
     }
     std::reverse(kept.begin(), kept.end());
-    kept.push_back({0, 0, user_message(summary.empty() ? "(no summary available)" : summary), false});
+    kept.push_back({0, 0, user_message(summary.empty() ? "(no summary available)" : summary), false, step_->ordinal,
+                    step_->entry.timestamp_ms});
     items_ = std::move(kept);
     return {};
   }
 
-  [[nodiscard]] Result<std::string> text_of_item(const Item& item) const {
+  [[nodiscard]] Result<std::string> text_of_item(const HistoryItem& item) const {
     if (!item.made.empty()) {
       return text_of(item.made);
     }
-    ASSIGN_OR_RETURN(const auto raw, log_->read(item.offset, item.length));
+    ASSIGN_OR_RETURN(const auto raw, log_.read(item.offset, item.length));
     return text_of(raw);
   }
 
-  const std::shared_ptr<const LogSource> log_;
-  std::vector<Item> items_;
+  const LogSource& log_;
+  const ContextPath::Step* step_ = nullptr;  // the one that is taken
+  std::vector<HistoryItem> items_;
   std::optional<bool> is_first_format_;  // once it is needed
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log) {
-  History history(std::move(log));
+Result<std::vector<HistoryItem>> history_of(const ContextPath& path, const LogSource& log) {
+  History history(log);
   for (const ContextPath::Step& step : path.steps) {
     RETURN_IF_ERROR(history.take(step));
   }
-  return history.content();
+  return std::move(history).take_items();
+}
+
+Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log) {
+  ASSIGN_OR_RETURN(const auto items, history_of(path, *log));
+  auto content = std::make_shared<Content>();
+  content->add_text("{\"messages\":[");
+  std::string_view before = "\n";
+  for (const HistoryItem& item : items) {
+    content->add_text(before);
+    if (item.made.empty()) {
+      content->add_range(log, item.offset, item.length);
+    } else {
+      content->add_text(item.made);
+    }
+    before = ",\n";
+  }
+  content->add_text("\n]}\n");
+  return std::shared_ptr<const Content>(std::move(content));
 }
 
 }  // namespace arborfs::codex

@@ -2,12 +2,28 @@
 // any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/model/content.h"
 #include "core/model/context_path.h"
 
 namespace arborfs::codex {
+
+/// An item of the history that Codex sends.
+struct HistoryItem {
+  std::uint64_t offset = 0;  // in the log, unless it was generated
+  std::uint64_t length = 0;
+  std::string made;       // the text of a generated item, else ""
+  bool is_typed = false;  // a message that the user typed
+  Ordinal entry = kNoEntry;
+  std::int64_t time_ms = Entry::kNoTime;  // of that entry
+};
+
+/// Errors: stale, io.
+Result<std::vector<HistoryItem>> history_of(const ContextPath& path, const LogSource& log);
 
 /// `{"messages":[` newline, each item on its own line, `]}` newline. Items are copied unchanged from the log, except
 /// for the messages into which Codex turns a compaction without a replacement_history. Errors: stale, io.

@@ -76,6 +76,12 @@ std::optional<Message> Renderer::message_of(EntryType type, const json::Value& r
   return is_event ? message_of_event(*payload) : message_of_item(*payload);
 }
 
+std::string Renderer::kind_of(const json::Value& record) const {
+  const json::Value* payload = json::member(record, "payload");
+  const std::string kind = payload == nullptr ? "" : string_of(*payload, "type");
+  return kind.empty() ? MessageRenderer::kind_of(record) : kind;
+}
+
 std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Value& record) const {
   const Told told = told_by(record);
   if (told.usage == nullptr || !told.usage->IsObject()) {

@@ -1,10 +1,14 @@
 // Translates records into turns of a conversation (codex/FORMAT.md E).
+#include <deque>
 #include <string>
 #include <utility>
 
+#include "core/base/result_macros.h"
+#include "core/formats/codex/codex_context.h"
 #include "core/formats/codex/codex_renderer.h"
 #include "core/formats/codex/item_text.h"
 #include "core/formats/codex/record.h"
+#include "core/formats/codex/rollout_record.h"
 #include "core/json/document.h"
 
 namespace arborfs::codex {
@@ -67,7 +71,41 @@ void add_parts(Turn& turn, const Message& message) {
   }
 }
 
+/// An item as the record that a session has for it, and the word in that record's file name.
+struct ItemRecord {
+  std::string raw;
+  std::string name;
+};
+
+ItemRecord record_of(const std::string& item) {
+  ItemRecord record{R"({"type":"response_item","payload":)" + item + "}", ""};
+  const std::size_t length = record.raw.size();
+  record.raw.append(json::Places::kPadding, '\0');
+  std::deque<std::string> texts;
+  if (const auto read = RolloutParser().parse(std::string_view(record.raw).substr(0, length), texts)) {
+    record.name = read->role;
+  }
+  record.raw.resize(length);
+  return record;
+}
+
 }  // namespace
+
+Result<void> Renderer::read_turns(const SpokenPath& spoken, const TakeTurns& take) const {
+  if (spoken.reach == Reach::path) {
+    return RecordRenderer::read_turns(spoken, take);
+  }
+  ASSIGN_OR_RETURN(const auto items, history_of(spoken.path, *spoken.log));
+  for (const HistoryItem& item : items) {
+    ASSIGN_OR_RETURN(const auto text, item.made.empty() ? read_spoken(*spoken.log, item.offset, item.length)
+                                                        : Result<std::string>(item.made));
+    const ItemRecord record = record_of(text);
+    std::vector<Turn> turns;
+    add_turns({EntryType::message, record.name, record.raw, item.time_ms, *spoken.blobs}, turns);
+    RETURN_IF_ERROR(take(item.entry, std::move(turns)));
+  }
+  return {};
+}
 
 bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const {
   const bool is_spoken = entry.type == EntryType::message || entry.type == EntryType::compaction;

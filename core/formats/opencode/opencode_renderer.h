@@ -13,6 +13,7 @@ class Renderer : public MessageRenderer {
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override;
+  Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override;
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;

@@ -2,8 +2,11 @@
 #include <string>
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/formats/opencode/opencode_renderer.h"
+#include "core/formats/opencode/replayed_context.h"
 #include "core/json/document.h"
+#include "core/render/text.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -76,6 +79,26 @@ void add_part_to(const json::Value& part, Turn& turn, Turn& results) {
 }
 
 }  // namespace
+
+Result<void> Renderer::read_turns(const SpokenPath& spoken, const TakeTurns& take) const {
+  if (spoken.reach == Reach::path) {
+    return RecordRenderer::read_turns(spoken, take);
+  }
+  ASSIGN_OR_RETURN(const auto messages, sent_messages(spoken.path, spoken.log, era_));
+  for (const SentMessage& message : messages) {
+    if (message.length > kMaxRenderedEntry) {
+      return conversation_too_long();
+    }
+    ASSIGN_OR_RETURN(const auto text, message.text());
+    const ContextPath::Step& step = spoken.path.steps[message.step];
+    std::vector<Turn> turns;
+    if (!text.empty()) {
+      add_turns({step.entry.type, spoken.names[message.step], text, step.entry.timestamp_ms, *spoken.blobs}, turns);
+    }
+    RETURN_IF_ERROR(take(step.ordinal, std::move(turns)));
+  }
+  return {};
+}
 
 bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record, std::vector<Turn>& turns) const {
   const json::Value* info = json::member(record, "info");

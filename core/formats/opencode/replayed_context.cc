@@ -95,19 +95,6 @@ class Selection {
   std::string kept_from_;           // the first message that is kept with the summary
 };
 
-/// One message, read and changed on demand.
-struct Sent {
-  std::shared_ptr<const LogSource> log;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  std::string end_part;
-
-  [[nodiscard]] Result<std::string> text() const {
-    ASSIGN_OR_RETURN(const auto entry, log->read(offset, length));
-    return is_failed_answer(entry) ? std::string() : sent_message(entry, end_part);
-  }
-};
-
 /// The part of the last message at which a pending revert cuts it (opencode/FORMAT.md D3).
 std::string end_part_of(const LogSource& log, std::string_view last_id, Era era) {
   const auto revert = era == Era::database ? pending_revert(log.metadata().value_or("")) : std::nullopt;
@@ -116,8 +103,12 @@ std::string end_part_of(const LogSource& log, std::string_view last_id, Era era)
 
 }  // namespace
 
-Result<std::shared_ptr<const Content>> replayed_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
-                                                        Era era) {
+Result<std::string> SentMessage::text() const {
+  ASSIGN_OR_RETURN(const auto entry, log->read(offset, length));
+  return is_failed_answer(entry) ? std::string() : sent_message(entry, end_part);
+}
+
+Result<std::vector<SentMessage>> sent_messages(const ContextPath& path, std::shared_ptr<const LogSource> log, Era era) {
   Selection selection;
   std::string last_id;
   for (std::size_t left = path.steps.size(); left > 0; --left) {
@@ -132,17 +123,26 @@ Result<std::shared_ptr<const Content>> replayed_context(const ContextPath& path,
     }
   }
   const std::string end_part = end_part_of(*log, last_id, era);
-  auto content = std::make_shared<Content>();
-  content->add_text("{\"messages\":[");
-  std::string_view before = "\n";
+  std::vector<SentMessage> sent;
   for (const std::size_t number : selection.steps()) {
     const ContextPath::Step& step = path.steps[number];
     const bool is_last = number + 1 == path.steps.size();
-    const Sent sent{log, step.entry.offset, step.length, is_last ? end_part : ""};
-    ASSIGN_OR_RETURN(const auto text, sent.text());
+    sent.push_back({log, number, step.entry.offset, step.length, is_last ? end_part : ""});
+  }
+  return sent;
+}
+
+Result<std::shared_ptr<const Content>> replayed_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
+                                                        Era era) {
+  ASSIGN_OR_RETURN(const auto messages, sent_messages(path, std::move(log), era));
+  auto content = std::make_shared<Content>();
+  content->add_text("{\"messages\":[");
+  std::string_view before = "\n";
+  for (const SentMessage& message : messages) {
+    ASSIGN_OR_RETURN(const auto text, message.text());
     if (!text.empty()) {
       content->add_text(before);
-      content->add_rendered(text.size(), [sent] { return sent.text(); });
+      content->add_rendered(text.size(), [message] { return message.text(); });
       before = ",\n";
     }
   }

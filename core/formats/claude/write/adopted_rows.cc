@@ -47,10 +47,6 @@ class CallIds {
   std::set<std::string> taken_;
 };
 
-std::string text_block(const std::string& text) {
-  return R"({"type":"text","text":)" + spelled(text) + "}";
-}
-
 std::string image_block(const TurnImage& image) {
   return R"({"type":"image","source":{"type":"base64","media_type":)" + spelled(image.media_type) + R"(,"data":)" +
          spelled(image.base64) + "}}";
@@ -67,11 +63,7 @@ class Rows {
                       : turn.speaker == Turn::Speaker::assistant ? add_reply(turn)
                                                                  : add_results(turn));
     }
-    if (!conversation_.title.empty()) {
-      rows_ += R"({"type":"custom-title","customTitle":)" + spelled(conversation_.title) + R"(,"sessionId":)" +
-               spelled(session_) + "}\n";
-    }
-    return std::move(rows_);
+    return rows_ + title_row(conversation_.title, session_);
   }
 
  private:
@@ -164,18 +156,14 @@ class Rows {
 
 }  // namespace
 
-std::string project_folder_of(const std::string& cwd) {
-  std::string name;
-  for (const char c : cwd) {
-    const bool is_continued = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    const bool is_two_units = (static_cast<unsigned char>(c) & 0xF8U) == 0xF0U;
-    if (is_plain(c)) {
-      name += c;
-    } else if (!is_continued) {
-      name += is_two_units ? "--" : "-";
-    }
-  }
-  return name;
+std::string text_block(std::string_view text) {
+  return R"({"type":"text","text":)" + spelled(text) + "}";
+}
+
+std::string title_row(const std::string& title, const std::string& session) {
+  return title.empty() ? ""
+                       : R"({"type":"custom-title","customTitle":)" + spelled(title) + R"(,"sessionId":)" +
+                             spelled(session) + "}\n";
 }
 
 Result<std::string> adopted_rows(const Conversation& conversation, const std::string& session, AsText& counts) {

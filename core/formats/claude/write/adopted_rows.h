@@ -2,13 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/writer/conversation.h"
 
 namespace arborfs::claude {
 
-/// The project folder in which the program looks for the sessions of a working directory (claude/FORMAT.md A1).
-std::string project_folder_of(const std::string& cwd);
+std::string text_block(std::string_view text);
+
+/// The row of a session's title; "" for none.
+std::string title_row(const std::string& title, const std::string& session);
 
 /// All rows, the title last. Adds the parts that could only be written as text to `counts`. Errors: io.
 Result<std::string> adopted_rows(const Conversation& conversation, const std::string& session, AsText& counts);

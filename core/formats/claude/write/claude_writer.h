@@ -15,6 +15,13 @@ class ClaudeWriter final : public Writer {
 
   void take_back_parts() override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
+  Result<AdoptResult> adopt_own(const SessionPtr& session, const ForeignFork& wanted,
+                                const Conversation& conversation) override;
+
+ private:
+  /// Creates the transcript of a new session.
+  Result<CreateResult> write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
+                                        const std::string& rows);
 };
 
 }  // namespace arborfs

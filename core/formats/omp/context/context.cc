@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::size_t kStepsAtOnce = 4096;
 
-// omp18's repairs need the whole list of messages; omp13's messages are laid out as they are read.
-Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const context::Source& source,
-                     context::Layout& layout) {
-  const bool is_18 = dialect_of(path) == Dialect::omp18;
+/// omp18's repairs need the whole list of messages; omp13's messages are taken as they are read.
+template <class Take>
+Result<void> each_draft(const ContextPath& path, const context::Plan& plan, const context::Source& source,
+                        const Take& take) {
+  const bool is_18 = dialect_of(path) == Dialect::omp18 && !plan.is_whole;
   context::MessageReader reader(path, plan, source);
   for (;;) {
     ASSIGN_OR_RETURN(auto drafts, reader.next(is_18 ? SIZE_MAX : kStepsAtOnce));
@@ -30,13 +31,30 @@ Result<void> lay_out(const ContextPath& path, const context::Plan& plan, const c
     }
     for (const context::Draft& draft : drafts->list) {
       if (!draft.is_dropped) {
-        RETURN_IF_ERROR(layout.add(draft.piece));
+        RETURN_IF_ERROR(take(draft));
       }
     }
   }
 }
 
 }  // namespace
+
+Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSource> log,
+                          std::shared_ptr<const BlobSource> blobs, ContextScope scope,
+                          const std::function<Result<void>(std::size_t step, const std::string& message)>& take) {
+  using namespace context;
+  const Source source{std::move(log), std::move(blobs), dialect_of(path), path.version_below_3};
+  ASSIGN_OR_RETURN(const auto plan, scope == ContextScope::whole ? whole_plan(path, source) : plan_of(path, source));
+  return each_draft(path, plan, source, [&](const Draft& draft) -> Result<void> {
+    const Piece& piece = draft.piece;
+    if (piece.length > kLongestLoaded) {
+      return Error{Errc::too_large, "a message of more than 64 MiB is too long to be translated"};
+    }
+    ASSIGN_OR_RETURN(const auto text, piece.kind == Piece::Kind::copy ? source.log->read(piece.offset, piece.length)
+                                                                      : render_piece(piece, source));
+    return text.empty() ? Result<void>() : take(draft.step, text);
+  });
+}
 
 Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                      std::shared_ptr<const BlobSource> blobs) {
@@ -45,7 +63,7 @@ Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, st
       std::make_shared<const Source>(Source{std::move(log), std::move(blobs), dialect_of(path), path.version_below_3});
   ASSIGN_OR_RETURN(const auto plan, plan_of(path, *source));
   Layout layout(source);
-  RETURN_IF_ERROR(lay_out(path, plan, *source, layout));
+  RETURN_IF_ERROR(each_draft(path, plan, *source, [&](const Draft& draft) { return layout.add(draft.piece); }));
   if (dialect_of(path) == Dialect::pi) {
     ASSIGN_OR_RETURN(const auto settings, pi_settings_json(path, *source));
     return layout.finish(settings);

@@ -8,7 +8,10 @@
 // copied verbatim from the log; other members count only if they are at most 1 MiB long.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "core/formats/omp/log/dialect.h"
 #include "core/model/blob_source.h"
@@ -21,6 +24,18 @@ namespace arborfs {
 inline Dialect dialect_of(const ContextPath& path) {
   return Dialect{path.dialect};
 }
+
+/// What each_message() goes through.
+enum class ContextScope : std::uint8_t {
+  sent,   // the messages of build_context()
+  whole,  // the message of every entry of the path, with pi's edits; each compaction is a message at its place
+};
+
+/// Calls `take` for each message: its step of the path, and its JSON text as build_context() has it. Errors: too_large
+/// for a message over 64 MiB, stale, io; those of `take`.
+Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSource> log,
+                          std::shared_ptr<const BlobSource> blobs, ContextScope scope,
+                          const std::function<Result<void>(std::size_t step, const std::string& message)>& take);
 
 /// `{"messages":[` newline, each message on its own line, `],"thinkingLevel":...}` newline. Without the newlines it is
 /// JSON.stringify of the context that the agent computes. Errors: stale (the log changed), io.

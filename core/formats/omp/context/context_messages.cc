@@ -88,8 +88,8 @@ Fields::Fields(std::string_view message) {
 
 class MessageReader::Drafter {
  public:
-  Drafter(const Source& source, std::uint64_t log_size)
-      : source_(source), window_(*source.log, log_size, nullptr, kReadAhead) {}
+  Drafter(const Source& source, std::uint64_t log_size, bool shows_compactions)
+      : source_(source), window_(*source.log, log_size, nullptr, kReadAhead), shows_compactions_(shows_compactions) {}
   Result<void> take(const ContextPath::Step& step, std::size_t place);
   Result<void> take_lead(const ContextPath& path, const Plan& plan);
   /// Gives the message that the step has just made, if it made one, another content.
@@ -106,6 +106,7 @@ class MessageReader::Drafter {
 
   const Source& source_;
   LogWindow window_;
+  const bool shows_compactions_;
   Drafts drafts_;
 };
 
@@ -135,6 +136,10 @@ Result<void> MessageReader::Drafter::take_lead(const ContextPath& path, const Pl
 
 Result<void> MessageReader::Drafter::take(const ContextPath::Step& step, std::size_t place) {
   const EntryType type = step.entry.type;
+  if (type == EntryType::compaction && shows_compactions_) {
+    add(Piece::Kind::compaction, step, place);
+    return {};
+  }
   if (type != EntryType::message && type != EntryType::custom_message && type != EntryType::branch_summary) {
     return {};
   }
@@ -260,7 +265,7 @@ bool MessageReader::is_left_out(std::size_t place) const {
 Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
   if (!drafter_) {
     ASSIGN_OR_RETURN(const auto size, source_.log->size());
-    drafter_ = std::make_unique<Drafter>(source_, size);
+    drafter_ = std::make_unique<Drafter>(source_, size, plan_.is_whole);
     RETURN_IF_ERROR(drafter_->take_lead(path_, plan_));
   } else if (range_ == plan_.ranges.size()) {
     return std::optional<Drafts>();

@@ -119,14 +119,25 @@ Result<Plan> plan_steps(const ContextPath& path, const Source& source) {
   return plan;
 }
 
-}  // namespace
-
-Result<Plan> plan_of(const ContextPath& path, const Source& source) {
-  ASSIGN_OR_RETURN(auto plan, plan_steps(path, source));
+Result<Plan> with_edits(Plan plan, const ContextPath& path, const Source& source) {
   if (dialect_of(path) == Dialect::pi) {
     RETURN_IF_ERROR(read_edits(path, plan.ranges, source, plan.edits));
   }
   return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan_of(const ContextPath& path, const Source& source) {
+  ASSIGN_OR_RETURN(auto plan, plan_steps(path, source));
+  return with_edits(std::move(plan), path, source);
+}
+
+Result<Plan> whole_plan(const ContextPath& path, const Source& source) {
+  Plan plan;
+  plan.is_whole = true;
+  plan.ranges.emplace_back(0, path.steps.size());
+  return with_edits(std::move(plan), path, source);
 }
 
 }  // namespace arborfs::context

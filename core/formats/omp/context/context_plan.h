@@ -19,10 +19,13 @@ struct Plan {
   std::optional<std::size_t> request;        // the step with the user's request, shown after the summary
   /// Steps whose messages follow, as half-open ranges in order.
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  ContextEdits edits;  // for pi
+  ContextEdits edits;     // for pi
+  bool is_whole = false;  // whole_plan(): every compaction is a message at its place, and nothing is repaired
 };
 
 /// Errors: io, stale.
 Result<Plan> plan_of(const ContextPath& path, const Source& source);
+/// The plan that shows every entry of the path. Errors: io, stale.
+Result<Plan> whole_plan(const ContextPath& path, const Source& source);
 
 }  // namespace arborfs::context

@@ -39,10 +39,9 @@ class OmpRenderer : public RecordRenderer {
   [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override {
     return arborfs::first_words(type, raw, columns);
   }
-  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override {
-    if (!add_turns_of_omp(entry, turns)) {
-      RecordRenderer::add_turns(entry, turns);
-    }
+  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override { add_turns_of_omp(entry, turns); }
+  Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override {
+    return read_turns_of_omp(spoken, take);
   }
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,

@@ -1,4 +1,4 @@
-// The turns of a conversation from entries of omp and pi (omp/FORMAT.md H, pi/FORMAT.md C3). Any thread.
+// Translates messages of omp and pi into turns of a conversation (omp/FORMAT.md C14, pi/FORMAT.md C3, C7).
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace arborfs {
 
-/// As RecordRenderer::add_turns. False for an entry whose text is to be added instead.
-bool add_turns_of_omp(const SpokenEntry& entry, std::vector<Turn>& turns);
+/// As RecordRenderer::add_turns and read_turns.
+void add_turns_of_omp(const SpokenEntry& entry, std::vector<Turn>& turns);
+Result<void> read_turns_of_omp(const SpokenPath& spoken, const TakeTurns& take);
 
 }  // namespace arborfs

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "core/base/result_macros.h"
-#include "core/json/document.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -33,27 +32,11 @@ Result<std::string> first_text(const Connection& database, std::string_view sql,
   return has_row ? std::string(statement.text(0)) : std::string();
 }
 
-/// Facts from the most recently used session.
-Result<Custom> custom_of(const Connection& database) {
-  Custom custom;
-  ASSIGN_OR_RETURN(const auto last,
-                   first_text(database, "SELECT id FROM session ORDER BY time_updated DESC, id LIMIT 1", ""));
-  if (last.empty()) {
-    return custom;
-  }
-  ASSIGN_OR_RETURN(auto version, first_text(database, "SELECT version FROM session WHERE id = ?1", last));
-  custom.version = version.empty() ? custom.version : std::move(version);
-  ASSIGN_OR_RETURN(const auto data,
-                   first_text(database,
-                              "SELECT data FROM message WHERE session_id = ?1 AND CASE WHEN json_valid(data) THEN "
-                              "json_extract(data, '$.role') = 'user' END ORDER BY time_created DESC, id DESC LIMIT 1",
-                              last));
-  json::Document message;
-  if (const json::Value* model = json::parse(data, message) ? json::member(message, "model") : nullptr) {
-    custom.provider = json::string_member(*model, "providerID").value_or("");
-    custom.model = json::string_member(*model, "modelID").value_or("");
-  }
-  return custom;
+/// The version of the program that used the store last.
+Result<std::string> last_version(const Connection& database) {
+  ASSIGN_OR_RETURN(auto version,
+                   first_text(database, "SELECT version FROM session ORDER BY time_updated DESC, id LIMIT 1", ""));
+  return version.empty() ? std::string(kUnknownVersion) : std::move(version);
 }
 
 /// The project of a working directory: the one with the longest folder above it, else the one for all others, which is
@@ -95,14 +78,14 @@ Result<std::string> adopt_in_database(const std::string& database, sqlite::Trans
                                       const Conversation& conversation, AsText& counts) {
   ASSIGN_OR_RETURN(const auto change, sqlite::Transaction::begin(database, sync));
   const Connection& connection = change.connection();
-  ASSIGN_OR_RETURN(const auto custom, custom_of(connection));
-  const AdoptedSession session = adopted_session(conversation, custom, counts);
+  ASSIGN_OR_RETURN(const auto version, last_version(connection));
+  const AdoptedSession session = adopted_session(conversation, counts);
   ASSIGN_OR_RETURN(const auto project, project_of(connection, conversation.cwd, session.created_ms));
-  RETURN_IF_ERROR(execute(
-      connection,
-      "INSERT INTO session(id, project_id, slug, directory, title, version, time_created, "
-      "time_updated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
-      {session.id, project, session.slug, conversation.cwd, session.title, custom.version, session.created_ms}));
+  RETURN_IF_ERROR(
+      execute(connection,
+              "INSERT INTO session(id, project_id, slug, directory, title, version, time_created, "
+              "time_updated) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+              {session.id, project, session.slug, conversation.cwd, session.title, version, session.created_ms}));
   for (const AdoptedMessage& message : session.messages) {
     RETURN_IF_ERROR(insert_message(connection, session.id, message));
   }

@@ -123,11 +123,11 @@ Result<void> write_global_project(FileBatch& files, const std::string& storage, 
   return is_there ? Result<void>() : written;
 }
 
-std::string session_json_of(const AdoptedSession& session, const std::string& project, const std::string& cwd,
-                            const std::string& version) {
+std::string session_json_of(const AdoptedSession& session, const std::string& project, const std::string& cwd) {
   return R"({"id":)" + string_json(session.id) + R"(,"slug":)" + string_json(session.slug) + R"(,"version":)" +
-         string_json(version) + R"(,"projectID":)" + string_json(project) + R"(,"directory":)" + string_json(cwd) +
-         R"(,"title":)" + string_json(session.title) + R"(,"time":)" + time_json(session.created_ms) + "}";
+         string_json(kUnknownVersion) + R"(,"projectID":)" + string_json(project) + R"(,"directory":)" +
+         string_json(cwd) + R"(,"title":)" + string_json(session.title) + R"(,"time":)" +
+         time_json(session.created_ms) + "}";
 }
 
 Result<void> write_messages(FileBatch& files, const AdoptedSession& session) {
@@ -149,15 +149,14 @@ Result<void> write_messages(FileBatch& files, const AdoptedSession& session) {
 
 Result<AdoptedPlace> adopt_in_files(Disk& disk, const std::string& storage, const Conversation& conversation, bool sync,
                                     AsText& counts) {
-  const Custom custom;
-  const AdoptedSession session = adopted_session(conversation, custom, counts);
+  const AdoptedSession session = adopted_session(conversation, counts);
   const std::string project = project_in(storage, conversation.cwd);
   ASSIGN_OR_RETURN(const auto note, ForkNote::make(disk, storage, session, sync));
   FileBatch files(disk, storage, sync);
   RETURN_IF_ERROR(project == kGlobal ? write_global_project(files, storage, session.created_ms) : Result<void>());
   RETURN_IF_ERROR(write_messages(files, session));
-  RETURN_IF_ERROR(files.write({"session", project}, session.id + ".json",
-                              session_json_of(session, project, conversation.cwd, custom.version)));
+  RETURN_IF_ERROR(
+      files.write({"session", project}, session.id + ".json", session_json_of(session, project, conversation.cwd)));
   files.keep();
   return AdoptedPlace{project, session.id};
 }

@@ -18,16 +18,14 @@ std::string spelled(std::string_view text) {
   return json::stringify_string(text);
 }
 
-/// A model as messages name it.
-struct Model {
-  std::string provider;
-  std::string name;
-};
+std::string spelled_or_unknown(const std::string& text) {
+  return spelled(text.empty() ? "unknown" : std::string_view(text));
+}
 
 class Builder {
  public:
-  Builder(const Conversation& conversation, const Custom& custom, AsText& counts)
-      : conversation_(conversation), custom_(custom), counts_(counts), now_ms_(now_ms()) {}
+  Builder(const Conversation& conversation, AsText& counts)
+      : conversation_(conversation), counts_(counts), now_ms_(now_ms()) {}
 
   AdoptedSession build() {
     session_.id = new_session_id(now_ms_);
@@ -37,10 +35,10 @@ class Builder {
     const auto& turns = conversation_.turns;
     for (std::size_t i = 0; i < turns.size(); ++i) {
       if (turns[i].speaker == Turn::Speaker::user) {
-        add_prompt(i);
+        add_prompt(turns[i]);
       } else if (turns[i].speaker == Turn::Speaker::assistant) {
         const bool has_results = i + 1 < turns.size() && turns[i + 1].speaker == Turn::Speaker::tool;
-        add_answer(i, has_results ? &turns[i + 1] : nullptr);
+        add_answer(turns[i], has_results ? &turns[i + 1] : nullptr);
       }
     }
     return std::move(session_);
@@ -59,21 +57,6 @@ class Builder {
     return new_id(kind, now_ms_ + id_ms_, ++count_);
   }
 
-  /// The model of an answer; for a prompt, that of the next answer.
-  [[nodiscard]] Model model_at(std::size_t at) const {
-    const auto& turns = conversation_.turns;
-    const auto tells = [](const Turn& turn) { return !turn.provider.empty() && !turn.model.empty(); };
-    const auto next = std::find_if(turns.begin() + static_cast<std::ptrdiff_t>(at), turns.end(), tells);
-    if (next != turns.end()) {
-      return {next->provider, next->model};
-    }
-    const auto last = std::find_if(turns.rbegin(), turns.rend(), tells);
-    if (last != turns.rend()) {
-      return {last->provider, last->model};
-    }
-    return {custom_.provider.empty() ? "unknown" : custom_.provider, custom_.model.empty() ? "unknown" : custom_.model};
-  }
-
   AdoptedMessage& begin_message(const Turn& turn) {
     AdoptedMessage message;
     message.info.id = next_id("msg");
@@ -86,13 +69,11 @@ class Builder {
     message.parts.push_back({next_id("prt"), std::move(members)});
   }
 
-  void add_prompt(std::size_t at) {
-    const Turn& turn = conversation_.turns[at];
+  /// Without a model: the program goes on with the one of its configuration, and fails with one that this lacks.
+  void add_prompt(const Turn& turn) {
     AdoptedMessage& message = begin_message(turn);
-    const Model model = model_at(at);
-    message.info.members = R"("role":"user","time":{"created":)" + std::to_string(turn.time_ms) +
-                           R"(},"agent":"build","model":{"providerID":)" + spelled(model.provider) + R"(,"modelID":)" +
-                           spelled(model.name) + "}";
+    message.info.members =
+        R"("role":"user","time":{"created":)" + std::to_string(turn.time_ms) + R"(},"agent":"build")";
     for (const TurnPart& part : turn.parts) {
       add_part(message, part.kind == PartKind::image ? image_members(part.images.front())
                                                      : R"("type":"text","text":)" + spelled(part.text));
@@ -100,15 +81,13 @@ class Builder {
     last_prompt_ = message.info.id;
   }
 
-  void add_answer(std::size_t at, const Turn* results) {
-    const Turn& turn = conversation_.turns[at];
+  void add_answer(const Turn& turn, const Turn* results) {
     AdoptedMessage& message = begin_message(turn);
-    const Model model = model_at(at);
     const std::int64_t end_ms = results == nullptr ? turn.time_ms : results->time_ms;
     message.info.members =
         R"("role":"assistant","time":{"created":)" + std::to_string(turn.time_ms) + R"(,"completed":)" +
         std::to_string(end_ms) + R"(},"parentID":)" + spelled(last_prompt_.empty() ? message.info.id : last_prompt_) +
-        R"(,"modelID":)" + spelled(model.name) + R"(,"providerID":)" + spelled(model.provider) +
+        R"(,"modelID":)" + spelled_or_unknown(turn.model) + R"(,"providerID":)" + spelled_or_unknown(turn.provider) +
         R"(,"mode":"build","agent":"build","path":{"cwd":)" + spelled(conversation_.cwd) + R"(,"root":)" +
         spelled(conversation_.cwd) +
         R"(},"cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"finish":)" +
@@ -162,7 +141,6 @@ class Builder {
   }
 
   const Conversation& conversation_;
-  const Custom& custom_;
   AsText& counts_;
   const std::int64_t now_ms_;
   std::int64_t id_ms_ = 0;  // offset that makes the time in ids later
@@ -173,8 +151,8 @@ class Builder {
 
 }  // namespace
 
-AdoptedSession adopted_session(const Conversation& conversation, const Custom& custom, AsText& counts) {
-  return Builder(conversation, custom, counts).build();
+AdoptedSession adopted_session(const Conversation& conversation, AsText& counts) {
+  return Builder(conversation, counts).build();
 }
 
 }  // namespace arborfs::opencode

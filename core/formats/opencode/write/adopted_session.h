@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/writer/conversation.h"
@@ -30,14 +31,10 @@ struct AdoptedSession {
   std::vector<AdoptedMessage> messages;  // in order, ids too
 };
 
-/// Facts about the program in use, from a session of the store.
-struct Custom {
-  std::string version = "local";
-  std::string provider;  // of the model that messages without one are for
-  std::string model;
-};
+/// The version of a program that is not known.
+inline constexpr std::string_view kUnknownVersion = "local";
 
 /// Adds the parts that could only be written as text to `counts`.
-AdoptedSession adopted_session(const Conversation& conversation, const Custom& custom, AsText& counts);
+AdoptedSession adopted_session(const Conversation& conversation, AsText& counts);
 
 }  // namespace arborfs::opencode
