@@ -62,20 +62,26 @@ std::vector<OwnPlace> own_places_of_omp() {
   return {{own_omp_dir(), ""}};
 }
 
+/// A store that the user names as an agent's is that agent's, whatever its logs say.
+LogOwner owner_of_logs(bool is_own) {
+  return is_own ? LogOwner::by_log : LogOwner::named;
+}
+
 StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
-  return make_omp_store(is_own ? own_omp_paths() : agent_dir_paths(dir), disk);
+  return make_omp_store(is_own ? own_omp_paths() : agent_dir_paths(dir), disk, omp_format(), LogLayout::in_folders,
+                        owner_of_logs(is_own));
 }
 
 WriterPtr make_omp_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OmpWriter>(catalog, settings);
 }
 
-StorePtr open_pi_agent_dir(const std::string& dir, bool /*is_own*/, Disk& disk) {
-  return make_omp_store(agent_dir_paths(dir), disk, pi_format(), LogLayout::both);
+StorePtr open_pi_agent_dir(const std::string& dir, bool is_own, Disk& disk) {
+  return make_omp_store(agent_dir_paths(dir), disk, pi_format(), LogLayout::both, owner_of_logs(is_own));
 }
 
-StorePtr open_pi_session_dir(const std::string& dir, bool /*is_own*/, Disk& disk) {
-  return make_omp_store(session_dir_paths(dir), disk, pi_format(), LogLayout::flat);
+StorePtr open_pi_session_dir(const std::string& dir, bool is_own, Disk& disk) {
+  return make_omp_store(session_dir_paths(dir), disk, pi_format(), LogLayout::flat, owner_of_logs(is_own));
 }
 
 StorePtr open_pi(const std::string& dir, bool is_own, Disk& disk) {

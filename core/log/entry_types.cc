@@ -8,7 +8,7 @@ namespace arborfs {
 namespace {
 
 // In the order of EntryType.
-constexpr std::array<std::string_view, 23> kWords = {
+constexpr std::array<std::string_view, 24> kWords = {
     "",
     "message",
     "compaction",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 23> kWords = {
     "context_edit",
     "usage",
     "session",
+    "inherited_usage",
     "",
 };
 static_assert(kWords.size() == static_cast<std::size_t>(EntryType::other) + 1);

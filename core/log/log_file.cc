@@ -31,26 +31,30 @@ Result<std::optional<std::string>> decode_utf16(const File& file, std::uint64_t 
 
 }  // namespace
 
-LogFile::LogFile(File file, const FileStat& stat, PooledFile::Opener reopen, std::optional<std::string> decoded)
+LogFile::LogFile(File file, const FileStat& stat, PooledFile::Opener reopen, std::optional<std::string> decoded,
+                 std::string place)
     : LogSource(stat),
       file_(std::move(file), stat, std::move(reopen)),
+      place_(std::move(place)),
       decoded_(decoded ? log_from_bytes(*std::move(decoded)) : nullptr) {}
 
 Result<std::shared_ptr<const LogSource>> LogFile::open(const Dir& dir, const std::string& name,
-                                                       PooledFile::Opener reopen) {
+                                                       PooledFile::Opener reopen, const std::string& folder) {
   FileStat stat;
   ASSIGN_OR_RETURN(auto file, File::open_in(dir, name, &stat));
-  return of(std::move(file), stat, std::move(reopen));
+  return of(std::move(file), stat, std::move(reopen), folder + "/" + name);
 }
 
 Result<std::shared_ptr<const LogSource>> LogFile::of(File file, PooledFile::Opener reopen) {
   ASSIGN_OR_RETURN(const auto stat, file.stat());
-  return of(std::move(file), stat, std::move(reopen));
+  return of(std::move(file), stat, std::move(reopen), "");
 }
 
-Result<std::shared_ptr<const LogSource>> LogFile::of(File file, const FileStat& stat, PooledFile::Opener reopen) {
+Result<std::shared_ptr<const LogSource>> LogFile::of(File file, const FileStat& stat, PooledFile::Opener reopen,
+                                                     std::string place) {
   ASSIGN_OR_RETURN(auto decoded, decode_utf16(file, stat.size));
-  return std::shared_ptr<const LogSource>(new LogFile(std::move(file), stat, std::move(reopen), std::move(decoded)));
+  return std::shared_ptr<const LogSource>(
+      new LogFile(std::move(file), stat, std::move(reopen), std::move(decoded), std::move(place)));
 }
 
 Result<std::uint64_t> LogFile::size() const {

@@ -49,6 +49,7 @@ enum class EntryType : std::uint8_t {
   context_edit,
   usage,
   session,
+  inherited_usage,  // of a request of the session from which this one was forked
   other,
 };
 

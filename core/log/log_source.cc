@@ -44,6 +44,11 @@ Result<std::string> LogSource::read(std::uint64_t offset, std::uint64_t length) 
   return bytes;
 }
 
+std::string_view stem_of_place(std::string_view place) {
+  place.remove_prefix(place.rfind('/') + 1);
+  return place.substr(0, place.rfind('.'));
+}
+
 std::shared_ptr<const LogSource> log_from_bytes(std::string bytes) {
   FileStat stat;
   stat.size = bytes.size();

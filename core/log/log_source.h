@@ -42,6 +42,9 @@ class LogSource {
   [[nodiscard]] virtual FileStat opened_bytes() const { return opened(); }
   /// An open file with the same offsets, for splicing; null if there is none.
   [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
+  /// The names by which its store finds the session: "<folder>/<file>" of a file, else the session's own name; "" if it
+  /// was not opened from a store. For agents that identify a session by them.
+  [[nodiscard]] virtual std::string_view place() const { return ""; }
   /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.
   [[nodiscard]] virtual bool is_decoded() const { return false; }
   /// As read_at, but returns the bytes on disk even if is_decoded() (raw.jsonl).
@@ -55,6 +58,9 @@ class LogSource {
  private:
   const FileStat opened_;
 };
+
+/// The last name in LogSource::place(), without its ending.
+std::string_view stem_of_place(std::string_view place);
 
 /// A source over bytes in memory.
 std::shared_ptr<const LogSource> log_from_bytes(std::string bytes);

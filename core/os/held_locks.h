@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 
 #include "core/os/file.h"
@@ -13,7 +14,7 @@ namespace arborfs {
 /// held. Files are distinguished by inode number, because some file systems report another device here than stat(2)
 /// does.
 std::set<std::uint64_t> inodes_flocked_elsewhere();
-/// True if the file is one of them.
-bool is_flocked_elsewhere(const FileStat& file);
+/// A process that holds such a lock on the file; nothing if none does, 0 if it is in another namespace of processes.
+std::optional<long> flock_holder_elsewhere(const FileStat& file);
 
 }  // namespace arborfs

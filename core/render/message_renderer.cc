@@ -150,9 +150,8 @@ std::vector<ImageRef> images_of(const PlacedRecord& record, const Message& messa
   return images;
 }
 
-/// TextMeasure::usage_key.
-std::uint64_t key_of(const RecordUsage& told) {
-  return told.request.empty() ? 0 : xxh64(told.request);
+UsageReport report_of(const RecordUsage& told) {
+  return {told.usage, told.sums, told.request.empty() ? 0 : xxh64(told.request), told.may_grow, told.is_inherited};
 }
 
 }  // namespace
@@ -186,8 +185,7 @@ TextMeasure MessageRenderer::measure(EntryType type, std::string_view raw) const
     put_parts(record.value(), message, sink);
     found.images = message ? images_of(record, *message) : std::vector<ImageRef>();
     if (auto told = usage_of(type, record.value())) {
-      found.usage = told->usage;
-      found.usage_key = key_of(*told);
+      found.usage = report_of(*told);
     }
   }
   found.size = sink.size();
@@ -203,7 +201,7 @@ std::optional<EntryUsage> MessageRenderer::usage(EntryType type, std::string_vie
   if (!told) {
     return std::nullopt;
   }
-  return EntryUsage{told->usage, key_of(*told), std::move(told->request_anywhere), std::move(told->model)};
+  return EntryUsage{report_of(*told), std::move(told->request_anywhere), std::move(told->model)};
 }
 
 std::string MessageRenderer::first_words(EntryType type, std::string_view raw, std::size_t columns) const {

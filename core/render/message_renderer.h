@@ -16,11 +16,14 @@ namespace arborfs {
 /// The tokens and cost that a record reports.
 struct RecordUsage {
   Usage usage = untold_usage();
-  /// Records with the same text here, other than "", report the usage of one request, and the first of them counts.
+  Usage sums = untold_usage();  // UsageReport::sums
+  /// Records with the same text here, other than "", tell of one request.
   std::string request;
   /// The same among all sessions of the agent.
   std::string request_anywhere;
-  std::string model;  // "" if the record names none
+  bool may_grow = false;      // UsageReport::may_grow
+  bool is_inherited = false;  // UsageReport::is_inherited
+  std::string model;          // "" if the record names none
 };
 
 class MessageRenderer : public RecordRenderer {

@@ -17,7 +17,7 @@ Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes
       return Error{Errc::interrupted, "reading entries was cancelled"};
     }
     if (entry.length > kMaxRenderedEntry) {
-      delta.add(TextMeasure{too_long_size(entry.length), {}, {}, 0});
+      delta.add(TextMeasure{too_long_size(entry.length), {}, {}});
       continue;
     }
     ASSIGN_OR_RETURN(raw, log.read(entry.offset, entry.length));

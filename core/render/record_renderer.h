@@ -55,8 +55,7 @@ Error conversation_too_long();
 
 /// The tokens and cost that one entry reports, for sums over sessions.
 struct EntryUsage {
-  Usage usage = untold_usage();
-  std::uint64_t key = 0;  // TextMeasure::usage_key
+  UsageReport report;
   /// Names the request among all sessions of the agent; "" if the entry has no such name.
   std::string request;
   std::string model;  // "" if it names none

@@ -11,9 +11,10 @@ void TextSizes::Delta::add(const TextMeasure& measure) {
     images.push_back(image);
     images.back().ordinal = first + static_cast<Ordinal>(text_sizes.size()) - 1;
   }
-  const bool is_counted = measure.usage_key != 0 && !usage_keys.insert(measure.usage_key).second;
-  if (measure.usage && !is_counted) {
-    usage.add(*measure.usage);
+  if (measure.usage && measure.usage->request == 0) {
+    usage.add(measure.usage->usage);
+  } else if (measure.usage) {
+    reports.push_back(*measure.usage);
   }
 }
 
@@ -21,16 +22,16 @@ void TextSizes::apply(Delta delta) {
   text_sizes_.insert(text_sizes_.end(), delta.text_sizes.begin(), delta.text_sizes.end());
   images_.insert(images_.end(), std::make_move_iterator(delta.images.begin()),
                  std::make_move_iterator(delta.images.end()));
-  usage_ = delta.usage;
-  usage_keys_ = std::move(delta.usage_keys);
+  usage_.set_settled(delta.usage);
+  for (const UsageReport& report : delta.reports) {
+    usage_.add(report);
+  }
 }
 
 UsageTotals TextSizes::usage() const {
-  UsageTotals totals = usage_;
+  UsageTotals totals = usage_.totals();
   if (session_cost_) {
-    Usage told = untold_usage();
-    told.cost = *session_cost_;
-    totals.add(told);
+    totals.set_whole_cost(*session_cost_);
   }
   return totals;
 }

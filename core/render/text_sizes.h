@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "core/log/log_index.h"
@@ -31,9 +30,7 @@ struct ImageRef {
 struct TextMeasure {
   std::uint64_t size = 0;        // of its text (text.h)
   std::vector<ImageRef> images;  // their ordinals are set when the measure is added
-  std::optional<Usage> usage;
-  /// If entries have the same key, other than 0, they report the usage of one request, and only the first one counts.
-  std::uint64_t usage_key = 0;
+  std::optional<UsageReport> usage;
 };
 
 class TextSizes {
@@ -43,8 +40,8 @@ class TextSizes {
     Ordinal first = 1;
     std::vector<std::uint32_t> text_sizes;
     std::vector<ImageRef> images;
-    UsageTotals usage;                             // of the whole log so far
-    std::unordered_set<std::uint64_t> usage_keys;  // the same
+    UsageTotals usage;                 // of the whole log so far, without `reports`
+    std::vector<UsageReport> reports;  // of requests of which other entries may report, too
     /// Adds the next entry.
     void add(const TextMeasure& measure);
   };
@@ -52,8 +49,7 @@ class TextSizes {
   [[nodiscard]] Delta next() const {
     Delta delta;
     delta.first = size() + 1;
-    delta.usage = usage_;
-    delta.usage_keys = usage_keys_;
+    delta.usage = usage_.settled();
     return delta;
   }
   void apply(Delta delta);
@@ -69,8 +65,7 @@ class TextSizes {
  private:
   std::vector<std::uint32_t> text_sizes_;
   std::vector<ImageRef> images_;
-  UsageTotals usage_;  // of the entries
-  std::unordered_set<std::uint64_t> usage_keys_;
+  UsageLedger usage_;  // of the entries
   std::optional<double> session_cost_;
 };
 

@@ -94,6 +94,11 @@ bool is_of_store(const AgentPrograms& programs, const ProgramFacts& facts, const
                                      normal((std::filesystem::path(facts.cwd) / folder).string())) != folders.end();
 }
 
+bool is_service(const AgentPrograms& programs, const std::vector<std::string>& arguments) {
+  return !programs.service.empty() &&
+         std::find(arguments.begin(), arguments.end(), programs.service) != arguments.end();
+}
+
 std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& programs,
                                std::chrono::milliseconds max_age) {
   std::vector<Agent> found;
@@ -110,7 +115,7 @@ std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& p
       continue;
     }
     folders = folders.empty() ? folders_of(store, programs) : std::move(folders);
-    if (is_of_store(programs, *facts, folders)) {
+    if (is_of_store(programs, *facts, folders) && !is_service(programs, facts->arguments)) {
       found.push_back({program, *std::move(facts)});
     }
   }

@@ -2,6 +2,9 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <map>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -11,6 +14,7 @@
 #include "core/base/wanted.h"
 #include "core/json/date.h"
 #include "core/log/log_reader.h"
+#include "core/model/model_name.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/stats/stats.h"
@@ -28,9 +32,17 @@ constexpr std::string_view kUnknown = "unknown";
 struct Spent {
   std::int64_t time_ms = 0;
   std::uint64_t hash = 0;  // of the facts that it shares with its copies in other sessions
-  std::string model;
+  std::string model;       // "" if no model answered
   Usage usage;
-  bool is_message = true;  // false: the cost of a session whose messages report none
+  bool may_grow = false;            // UsageReport::may_grow
+  std::optional<std::size_t> kept;  // UsageLedger::Added::kept
+};
+
+/// The usage of a session.
+struct SessionSpent {
+  std::vector<Spent> messages;
+  std::optional<double> whole_cost;  // what its log tells of the session as a whole beyond its messages
+  std::int64_t last_ms = 0;          // the time of its last entry
 };
 
 /// An entry as the index has it, copied so that no lock is held while it is read.
@@ -75,12 +87,12 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
   return xxh64(text);
 }
 
-/// Reads one session; records that report the usage of the same request count once.
+/// Reads one session; records of the same request count once.
 class SessionReader {
  public:
   SessionReader(const SessionPtr& session, const Options& options) : session_(session), options_(options) {}
 
-  Result<std::vector<Spent>> read() {
+  Result<SessionSpent> read() {
     const Session::Use use(session_);
     RETURN_IF_ERROR(session_->refresh(Depth::index, options_.cancelled));
     ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_));
@@ -90,8 +102,7 @@ class SessionReader {
       }
       RETURN_IF_ERROR(take(candidates, one));
     }
-    add_session_cost(candidates);
-    return std::move(spent_);
+    return settle(candidates);
   }
 
  private:
@@ -101,19 +112,27 @@ class SessionReader {
     }
     ASSIGN_OR_RETURN(const auto raw, candidates.log->read(one.offset, one.length));
     auto told = session_->format().renderer->usage(one.type, raw);
-    if (!told || !counts(told->usage, candidates.dialect)) {
+    if (!told || !counts(told->report.usage, candidates.dialect)) {
       return {};
     }
-    if (told->key != 0 && !keys_.insert(told->key).second) {
+    Usage& usage = told->report.usage;
+    usage.counts_in = 0;
+    if (usage.cost == 0 && tokens_told(usage) == 0) {
+      usage.cost = untold_usage().cost;  // another program spent the tokens, and its cost is unknown
+    }
+    const UsageLedger::Added added = ledger_.add(told->report);
+    if (!added.is_new) {
       return {};
     }
-    told->usage.counts_in = 0;
     if (told->model.empty()) {
       ASSIGN_OR_RETURN(told->model, model_at(*candidates.log, one.offset));
     }
-    Spent spent{one.time_ms, 0, std::move(told->model), told->usage, true};
+    Spent spent{one.time_ms, 0, std::move(told->model), told->report.usage, told->report.may_grow, added.kept};
     spent.hash = hash_of(spent, session_->agent(), told->request);
-    spent_.push_back(std::move(spent));
+    if (!names_model(spent.model)) {
+      spent.model.clear();
+    }
+    spent_.messages.push_back(std::move(spent));
     return {};
   }
 
@@ -132,31 +151,47 @@ class SessionReader {
     return usage.counts_in == 0 || (usage.counts_in >> static_cast<unsigned>(dialect) & 1U) != 0;
   }
 
-  void add_session_cost(const Candidates& candidates) {
-    if (!candidates.session_cost || candidates.entries.empty()) {
-      return;
+  /// Takes what all records together tell.
+  SessionSpent settle(const Candidates& candidates) {
+    const auto amounts = ledger_.amounts();
+    double cost = 0;
+    for (Spent& spent : spent_.messages) {
+      spent.usage = spent.kept ? amounts[*spent.kept] : spent.usage;
+      cost += std::isnan(spent.usage.cost) ? 0 : spent.usage.cost;
     }
-    Spent whole{candidates.entries.back().time_ms, 0, spent_.empty() ? "" : spent_.back().model, untold_usage(), false};
-    whole.usage.cost = *candidates.session_cost;
-    whole.hash = hash_of(whole, session_->agent(), "");
-    spent_.push_back(std::move(whole));
+    std::erase_if(spent_.messages, [](const Spent& spent) { return spent.kept && !is_told(spent.usage); });
+    if (candidates.session_cost && !candidates.entries.empty()) {
+      spent_.whole_cost = std::max(0.0, *candidates.session_cost - cost);
+      spent_.last_ms = candidates.entries.back().time_ms;
+    }
+    return std::move(spent_);
   }
 
   const SessionPtr& session_;
   const Options& options_;
-  std::unordered_set<std::uint64_t> keys_;
+  UsageLedger ledger_;
   std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
-  std::vector<Spent> spent_;
+  SessionSpent spent_;
 };
 
 /// Evicts data that was loaded only for the sum.
-Result<std::vector<Spent>> read_session(const SessionPtr& session, const Options& options) {
+Result<SessionSpent> read_session(const SessionPtr& session, const Options& options) {
   const bool was_loaded = session->has(Depth::index);
   auto spent = SessionReader(session, options).read();
   if (!was_loaded) {
     session->let_go();
   }
   return spent;
+}
+
+Addend addend_of(const Spent& spent, const SessionSpent& all) {
+  return {spent.usage, 1, !all.whole_cost && lacks_cost(spent.usage) ? 1 : 0};
+}
+
+Addend addend_of_cost(double cost) {
+  Addend addend;
+  addend.usage.cost = cost;
+  return addend;
 }
 
 std::string day_of(std::int64_t time_ms) {
@@ -175,29 +210,77 @@ class Counter {
  public:
   explicit Counter(const Options& options) : options_(options) {}
 
-  void add(const Counted& of, const std::vector<Spent>& all) {
-    const std::string agent(of.session->agent());
+  /// `of` outlives the counter.
+  void add(const Counted& of, const SessionSpent& all) {
     std::vector<std::uint64_t> own;
-    for (const Spent& spent : all) {
-      if (counted_.contains(spent.hash)) {
-        continue;
-      }
-      own.push_back(spent.hash);
-      const bool is_within = (!options_.since_ms || spent.time_ms >= *options_.since_ms) &&
-                             (!options_.until_ms || spent.time_ms < *options_.until_ms);
-      if (is_within) {
-        const std::string model = spent.model.empty() ? std::string(kUnknown) : spent.model;
-        stats_.add({day_of(spent.time_ms), of.project, model, agent, of.id}, spent.usage, spent.is_message);
+    for (const Spent& spent : all.messages) {
+      if (spent.may_grow) {
+        add_growing(of, spent, all);
+      } else if (!counted_.contains(spent.hash)) {
+        own.push_back(spent.hash);
+        count(of, spent.time_ms, spent.model, addend_of(spent, all));
       }
     }
     counted_.insert(own.begin(), own.end());
+    add_whole_cost(of, all);
   }
   void add_unreadable() { stats_.add_unreadable(); }
   Stats take() { return std::move(stats_); }
 
  private:
+  /// A message of which later records may tell more.
+  struct Growing {
+    const Counted* of = nullptr;
+    const std::string* model = nullptr;
+    std::int64_t time_ms = 0;
+    Usage usage;
+    bool is_without_cost = false;
+  };
+
+  void count(const Counted& of, std::int64_t time_ms, const std::string& model, const Addend& addend) {
+    const bool is_within =
+        (!options_.since_ms || time_ms >= *options_.since_ms) && (!options_.until_ms || time_ms < *options_.until_ms);
+    if (is_within) {
+      const std::string named = model.empty() ? std::string(kUnknown) : model;
+      stats_.add({day_of(time_ms), of.project, named, std::string(of.session->agent()), of.id}, addend);
+    }
+  }
+
+  void add_growing(const Counted& of, const Spent& spent, const SessionSpent& all) {
+    const auto [known, is_new] = growing_.try_emplace(spent.hash);
+    Growing& growing = known->second;
+    if (is_new) {
+      const Addend addend = addend_of(spent, all);
+      growing = {&of, &*models_.insert(spent.model).first, spent.time_ms, spent.usage, addend.without_cost > 0};
+      return count(of, spent.time_ms, spent.model, addend);
+    }
+    const Usage before = growing.usage;
+    raise_usage(growing.usage, spent.usage);
+    const bool has_cost_now = growing.is_without_cost && !lacks_cost(growing.usage);
+    growing.is_without_cost = growing.is_without_cost && !has_cost_now;
+    count(*growing.of, growing.time_ms, *growing.model,
+          {usage_growth(before, growing.usage), 0, has_cost_now ? -1 : 0});
+  }
+
+  /// A program that forks a session copies its cost, too.
+  void add_whole_cost(const Counted& of, const SessionSpent& all) {
+    if (!all.whole_cost) {
+      return;
+    }
+    const Header header = of.session->head().header;
+    const std::uint8_t store = of.session->store_number();
+    const auto source = header.started_by.empty() ? costs_.find({store, header.parent_session}) : costs_.end();
+    const double copied = source == costs_.end() ? 0 : source->second;
+    costs_[{store, header.id}] = *all.whole_cost;
+    count(of, all.last_ms, all.messages.empty() ? "" : all.messages.back().model,
+          addend_of_cost(std::max(0.0, *all.whole_cost - copied)));
+  }
+
   const Options& options_;
   std::unordered_set<std::uint64_t> counted_;  // in earlier sessions
+  std::unordered_map<std::uint64_t, Growing> growing_;
+  std::set<std::string> models_;                                  // of growing_
+  std::map<std::pair<std::uint8_t, std::string>, double> costs_;  // of whole sessions, by store and id
   Stats stats_;
 };
 
@@ -222,14 +305,15 @@ void order_by_creation(std::vector<Counted>& sessions) {
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
   ASSIGN_OR_RETURN(const auto all, read_session(session, options));
   SessionUse use;
-  UsageTotals totals;
-  for (const Spent& spent : all) {
-    totals.add(spent.usage);
+  for (const Spent& spent : all.messages) {
+    use.row.add(addend_of(spent, all));
     if (!spent.model.empty()) {
       use.models.insert(spent.model);
     }
   }
-  use.usage = totals.told();
+  if (all.whole_cost) {
+    use.row.add(addend_of_cost(*all.whole_cost));
+  }
   return use;
 }
 
@@ -238,10 +322,10 @@ Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
   const auto wanted = Wanted::here();
   Counter counter(options);
   for (std::size_t first = 0; first < sessions.size(); first += kBatch) {
-    std::vector<Result<std::vector<Spent>>> read(std::min(kBatch, sessions.size() - first), std::vector<Spent>());
+    std::vector<Result<SessionSpent>> read(std::min(kBatch, sessions.size() - first), SessionSpent());
     parallel_for(read.size(), [&](std::size_t i) {
       read[i] = wanted() ? read_session(sessions[first + i].session, options)
-                         : Result<std::vector<Spent>>(Error{Errc::interrupted, "the sum is no longer needed"});
+                         : Result<SessionSpent>(Error{Errc::interrupted, "the sum is no longer needed"});
       options.step();
     });
     for (std::size_t i = 0; i < read.size(); ++i) {

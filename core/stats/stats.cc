@@ -42,34 +42,28 @@ std::vector<Counted> all_counted(const CatalogView& view) {
   return all;
 }
 
-double tokens_of(const Usage& usage) {
-  double sum = 0;
-  for (const double number : {usage.input, usage.output, usage.cache_read, usage.cache_write}) {
-    sum += std::isnan(number) ? 0 : number;
-  }
-  return sum;
+void Row::add(const Addend& addend) {
+  messages += static_cast<std::uint64_t>(addend.messages);
+  without_cost += static_cast<std::uint64_t>(addend.without_cost);
+  add_usage(usage, addend.usage);
 }
 
-void Stats::add(const std::array<std::string, 5>& names, const Usage& usage, bool is_message) {
-  const std::uint64_t messages = is_message ? 1 : 0;
+void Stats::add(const std::array<std::string, 5>& names, const Addend& addend) {
   for (std::size_t by = 0; by < sums_.size(); ++by) {
-    Sums& sums = sums_.at(by)[names.at(by)];
-    sums.messages += messages;
-    sums.totals.add(usage);
+    sums_.at(by)[names.at(by)].add(addend);
   }
-  totals_.add(usage);
-  total_.messages += messages;
-  total_.usage = totals_.told();
+  total_.add(addend);
 }
 
 std::vector<Row> Stats::rows(By by) const {
   std::vector<Row> rows;
-  for (const auto& [name, sums] : sums_.at(static_cast<std::size_t>(by))) {
-    rows.push_back({name, sums.messages, sums.totals.told()});
+  for (const auto& [name, row] : sums_.at(static_cast<std::size_t>(by))) {
+    rows.push_back(row);
+    rows.back().name = name;
   }
   if (by != By::day) {
     std::stable_sort(rows.begin(), rows.end(),
-                     [](const Row& a, const Row& b) { return tokens_of(a.usage) > tokens_of(b.usage); });
+                     [](const Row& a, const Row& b) { return tokens_told(a.usage) > tokens_told(b.usage); });
   }
   return rows;
 }
@@ -82,7 +76,9 @@ std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const
           {"reasoning", told(usage.reasoning)},
           {"cacheRead", told(usage.cache_read)},
           {"cacheWrite", told(usage.cache_write)},
-          {"cost", told(rounded(usage.cost))}};
+          {"cost", told(rounded(usage.cost))},
+          {"messagesWithoutCost",
+           row.has_partial_cost() ? std::optional(static_cast<double>(row.without_cost)) : std::nullopt}};
 }
 
 std::string tsv(const Stats& stats, By by) {

@@ -1,9 +1,10 @@
 // Tokens and cost over sessions, by the time of each message: by day, project, model, agent and session. It reads the
-// logs, one batch of sessions after the other, and keeps no more of a message than a hash. Any thread.
+// logs, one batch of sessions after the other, and keeps no text of a message. Any thread.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,13 +32,22 @@ struct Counted {
 /// All sessions that the view shows, including those in children/; `id` as in by-id/.
 std::vector<Counted> all_counted(const CatalogView& view);
 
-struct Row {
-  std::string name;            // of a day as 2026-02-16 in the user's time zone; "unknown" for an unnamed model
-  std::uint64_t messages = 0;  // each is one request to a model, or those of a task that the agent reports as one
+/// What a message, or a later record of one, adds to the rows.
+struct Addend {
   Usage usage = untold_usage();
+  int messages = 0;
+  int without_cost = 0;  // negative if a later record tells the cost
 };
-/// Input, output, and tokens read from and written to the cache.
-double tokens_of(const Usage& usage);
+
+struct Row {
+  std::string name;                // of a day as 2026-02-16 in the user's time zone; "unknown" for an unnamed model
+  std::uint64_t messages = 0;      // each is one request to a model, or those of a task that the agent reports as one
+  std::uint64_t without_cost = 0;  // of the messages: those that are not in usage.cost
+  Usage usage = untold_usage();
+  void add(const Addend& addend);
+  /// True if its cost is not that of all its messages.
+  [[nodiscard]] bool has_partial_cost() const { return without_cost > 0 && !std::isnan(usage.cost); }
+};
 
 struct Options {
   std::optional<std::int64_t> since_ms;
@@ -53,31 +63,27 @@ class Stats {
   [[nodiscard]] const Row& total() const { return total_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
 
-  void add(const std::array<std::string, 5>& names, const Usage& usage, bool is_message);
+  void add(const std::array<std::string, 5>& names, const Addend& addend);
   void add_unreadable() { ++unreadable_; }
 
  private:
-  struct Sums {
-    std::uint64_t messages = 0;
-    UsageTotals totals;
-  };
-  std::array<std::map<std::string, Sums>, 5> sums_;
-  UsageTotals totals_;
+  std::array<std::map<std::string, Row>, 5> sums_;
   Row total_;
   std::size_t unreadable_ = 0;
 };
 
 /// Each message counts once, in the session that was created first, although forks and continued sessions have copies
-/// of it. Messages with the same time, model and numbers are copies, unless the agent names each request. If only the
-/// session as a whole has a cost, it counts at the time of its last entry. Errors: interrupted once cancelled, or once
-/// the calling thread's work is not Wanted.
+/// of it, with the largest value of each number that any record of it tells in any session. Messages with the same
+/// time, model and numbers are copies, unless the agent names each request. If only the session as a whole has a cost,
+/// it counts at the time of its last entry; that of a fork counts as far as it exceeds its source's. Errors:
+/// interrupted once cancelled, or once the calling thread's work is not Wanted.
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {});
 
-/// The models and the usage of one session, over all its branches, including messages that it shares with other
-/// sessions.
+/// The models and the usage of one session, over all its branches, each message once, including messages that it shares
+/// with other sessions.
 struct SessionUse {
   std::set<std::string> models;
-  Usage usage = untold_usage();
+  Row row;  // without a name
 };
 /// Errors: those of reading; interrupted once cancelled.
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options = {});
@@ -87,7 +93,7 @@ std::string tsv(const Stats& stats, By by);
 /// The row as a JSON object, with its name under the key that `by` gives; a number that no message reports is absent.
 std::string json_row(const Row& row, By by);
 /// The same numbers in the order of both: "messages", "input", "output", "reasoning", "cacheRead", "cacheWrite",
-/// "cost".
+/// "cost", and "messagesWithoutCost" if the cost is partial.
 std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const Row& row);
 
 }  // namespace arborfs::stats

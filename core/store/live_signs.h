@@ -24,6 +24,9 @@ struct AgentPrograms {
   std::string_view variable;
   std::string_view below = {};
   std::string_view home;
+  /// A program with this argument is a service of the agent that stays behind: it holds only the sessions that its own
+  /// signs (LiveSigns) name; "" for none.
+  std::string_view service = {};
   /// True if its sessions are independent of its working directory: it may hold any session that was written since it
   /// started.
   bool is_server = false;

@@ -15,7 +15,7 @@ namespace {
 /// False if it cannot be read.
 bool read_head(const Dir& dir, const Format& format, FoundLog& log) {
   const std::int64_t started = now_ns();
-  const auto file = LogFile::open(dir, log.place.file);
+  const auto file = LogFile::open(dir, log.place.file, {}, log.place.folder);
   auto header = file ? format.reader->read_header(**file) : Result<Header>(file.error());
   if (!header) {
     return false;

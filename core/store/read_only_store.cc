@@ -89,10 +89,11 @@ Result<FileStat> LogFolderStore::stat(const LogPlace& place) const {
 
 Result<std::shared_ptr<const LogSource>> LogFolderStore::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
-  return LogFile::open(dir, place.file, [root = paths().sessions, place]() -> Result<File> {
+  auto reopen = [root = paths().sessions, place]() -> Result<File> {
     ASSIGN_OR_RETURN(const auto again, Dir::open_below_root(root, place.folder));
     return File::open_in(again, place.file);
-  });
+  };
+  return LogFile::open(dir, place.file, std::move(reopen), place.folder);
 }
 
 Result<Dir> LogFolderStore::folder(const LogPlace& place) const {

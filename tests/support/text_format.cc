@@ -81,7 +81,7 @@ class TextRenderer : public RecordRenderer {
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
     std::string text;
     render(type, raw, text);
-    return TextMeasure{text.size(), {}, {}, 0};
+    return TextMeasure{text.size(), {}, {}};
   }
   [[nodiscard]] std::optional<EntryUsage> usage(EntryType /*type*/, std::string_view /*raw*/) const override {
     return std::nullopt;

@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "tests/support/paths.h"
+#include "tests/support/stand_in.h"
 #include "tests/unit/command_write_support.h"
 #include "tools/arborfs/terminal/programs.h"
 
 namespace arborfs::cli {
 namespace {
 
+using ::arborfs::testing::StandInLook;
 using ::arborfs::testing::TempStore;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -166,13 +168,29 @@ TEST_F(CommandResumeTest, ALiveSessionIsResumedOnlyByForce) {
   }
   char byte = 0;
   EXPECT_EQ(::read(ready[0], &byte, 1), 1);
-  expect_refused({"resume", kId}, "--force resumes it anyway");
+  expect_refused({"resume", kId}, "go on there or end that program, or give --force");
   EXPECT_EQ(run({"resume", "--print", kId}), kDone) << err();
   EXPECT_EQ(status_of({"resume", "--force", kId}), 7);
   ::kill(holder, SIGKILL);
   ::waitpid(holder, nullptr, 0);
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// A second program in a session overwrites the work of the first: what append refuses, resume refuses.
+TEST_F(CommandResumeTest, ASessionThatAProgramMayHoldIsResumedOnlyByForce) {
+  install("omp", "exit 7");
+  StandInLook look;
+  look.path = store.root() + "/bin/omp";
+  look.arguments = {"--resume", log().string()};
+  look.environment = {{"PI_CODING_AGENT_DIR", store.root()}};
+  const ::arborfs::testing::StandIn omp(look);
+  expect_refused({"append", kId, "more"}, "(process " + std::to_string(omp.pid()) + ")");
+  expect_refused({"resume", kId}, "(process " + std::to_string(omp.pid()) + ")");
+  EXPECT_EQ(run({"resume", "--print", kId}), kDone) << err();
+  EXPECT_EQ(status_of({"resume", "--force", kId}), 7);
+  omp.end(SIGKILL);
+  EXPECT_EQ(status_of({"resume", kId}), 7);
 }
 
 TEST(ResumeOfEachAgent, HasACommand) {

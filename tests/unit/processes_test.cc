@@ -187,7 +187,7 @@ TEST_F(ProcessesTest, OnlyLocksOfOtherProcessesAreReported) {
     ASSERT_TRUE(own);
     EXPECT_TRUE(is_locked("theirs"));
     EXPECT_FALSE(is_locked("own"));
-    EXPECT_TRUE(is_flocked_elsewhere(*Dir::stat_root(path + "theirs")));
+    EXPECT_TRUE(flock_holder_elsewhere(*Dir::stat_root(path + "theirs")));
   }
   EXPECT_FALSE(is_locked("theirs"));
   ::close(ready[0]);

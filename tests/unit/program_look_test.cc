@@ -245,6 +245,34 @@ TEST_F(ProgramLookTest, GoatHoldsTheLockOfOneSession) {
   ::close(ready[1]);
 }
 
+// Codex leaves a service behind when it ends, in the folder in which it was started.
+TEST_F(ProgramLookTest, ServiceOfCodexHoldsOnlyTheThreadWhoseLockItHas) {
+  add_codex(kOne);
+  add_codex(kOther);
+  const std::string lock = write("thread-writer-locks/" + std::string(kOne) + ".lock", "");
+  StandInLook look = program("codex", {"app-server", "--managed-daemon"});
+  look.environment["CODEX_HOME"] = dir();
+  const StandIn service(look);
+  EXPECT_EQ(states("codex"), "one: quiet, other: quiet");
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const testing::Child holder([&] {
+    const bool is_held = ::flock(::open(lock.c_str(), O_RDWR | O_CLOEXEC), LOCK_EX) == 0;
+    static_cast<void>(!::write(ready[1], is_held ? "y" : "n", 1));
+    ::pause();
+  });
+  char held = 'n';
+  ASSERT_EQ(::read(ready[0], &held, 1), 1);
+  ASSERT_EQ(held, 'y');
+  EXPECT_EQ(states("codex"), "one: live, other: quiet");
+  EXPECT_EQ(words, std::vector{"codex (process " + std::to_string(holder.pid()) + ") has the thread loaded"});
+  look.arguments.clear();
+  const StandIn terminal(look);
+  EXPECT_EQ(states("codex"), "one: live, other: maybe");
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
 TEST_F(ProgramLookTest, AnOwnLockIsNoSignOfGoat) {
   add_goat(kOne);
   add_goat(kOther);

@@ -83,7 +83,7 @@ std::string short_id(const CatalogView& view, const std::string& id) {
 }
 
 double cost_of(const Row& row) {
-  return row.use ? row.use->usage.cost : std::numeric_limits<double>::quiet_NaN();
+  return row.use ? row.use->row.usage.cost : std::numeric_limits<double>::quiet_NaN();
 }
 
 /// The models and the cost; a sum of decimal fractions is rounded, because it has noise in its last digits.
@@ -95,6 +95,9 @@ void add_use(const Row& row, JsonText& json) {
   const double cost = cost_of(row);
   json.add_json("models", models.str());
   json.add_json("cost", std::isnan(cost) ? "null" : json::number_text(std::round(cost * 1e6) / 1e6));
+  if (row.use->row.has_partial_cost()) {
+    json.add("messagesWithoutCost", row.use->row.without_cost);
+  }
 }
 
 std::string json_row(const Row& row) {
@@ -147,7 +150,7 @@ void print_table(const std::vector<Row>& rows, bool with_cost, const Catalog& ca
                                    has_size(row) ? size_words(row.head.stat.size) : "-",
                                    row.state};
     if (with_cost) {
-      cells.insert(std::prev(cells.end()), cost_words(cost_of(row)));
+      cells.insert(std::prev(cells.end()), cost_words(cost_of(row), row.use && row.use->row.has_partial_cost()));
     }
     table.add(std::move(cells));
   }

@@ -185,12 +185,13 @@ Error run_agent(const AgentCommand& command, const std::string& cwd, Terminal& i
   return become(program, command.words);
 }
 
+/// Refuses what append refuses: two programs in one session overwrite each other's work.
 Result<void> check_quiet(const Session& session, const Catalog& catalog) {
-  const Liveness liveness = check_liveness(session, catalog);
-  if (liveness.state != Liveness::State::live) {
+  const Liveness liveness = check_liveness(session, catalog, *AgentLook::now(session.store()));
+  if (liveness.state == Liveness::State::quiet) {
     return {};
   }
-  return {Errc::busy, liveness_words(liveness) + "; --force resumes it anyway"};
+  return {Errc::busy, liveness_words(liveness) + "; go on there or end that program, or give --force"};
 }
 
 Result<void> resume(const CommandLine& line, Terminal& io) {

@@ -141,6 +141,12 @@ std::string counts_words(const Facts& facts) {
   return parts.empty() ? total : total + "  (" + comma_separated(parts) + ")";
 }
 
+/// False where all numbers are zero: the session was made of another agent's, whose cost is unknown.
+bool tells_cost(const json::Value& usage) {
+  return std::any_of(usage.MemberBegin(), usage.MemberEnd(),
+                     [](const auto& member) { return member.value.IsNumber() && member.value.GetDouble() > 0; });
+}
+
 /// The tokens and cost that the agent reports; "" if there are none.
 std::string usage_words(const std::string& usage) {
   json::Document parsed;
@@ -161,7 +167,10 @@ std::string usage_words(const std::string& usage) {
   tokens("output", " out");
   tokens("cacheRead", " read from the cache");
   tokens("cacheWrite", " written to the cache");
-  add("cost", [](double cost) { return fmt::format("cost {:.4f}", cost); });
+  if (tells_cost(parsed)) {
+    add("cost", [](double cost) { return fmt::format("cost {:.4f}", cost); });
+  }
+  tokens("messagesWithoutCost", " messages of unknown cost not in it");
   return comma_separated(parts);
 }
 

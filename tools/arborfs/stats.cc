@@ -61,7 +61,7 @@ std::vector<std::string> cells_of(const stats::Row& row) {
           count_words(usage.output),
           count_words(usage.cache_read),
           count_words(usage.cache_write),
-          cost_words(usage.cost)};
+          cost_words(usage.cost, row.has_partial_cost())};
 }
 
 /// The table without bars: the rows and the total.
@@ -100,11 +100,11 @@ std::vector<std::string> bars_of(const std::vector<stats::Row>& rows, std::size_
   }
   double most = 0;
   for (const stats::Row& row : rows) {
-    most = std::max(most, stats::tokens_of(row.usage));
+    most = std::max(most, tokens_told(row.usage));
   }
   std::vector<std::string> bars{"TOKENS"};
   for (const stats::Row& row : rows) {
-    bars.push_back(bar(stats::tokens_of(row.usage), most, columns));
+    bars.push_back(bar(tokens_told(row.usage), most, columns));
   }
   bars.emplace_back();
   return bars;
@@ -160,6 +160,10 @@ int run_stats(const CommandLine& line, Terminal& io) {
   }
   const By by = by_of(line);
   line.json ? print_json(*found, by, io) : print_table(*found, by, io);
+  if (!line.json && found->total().has_partial_cost()) {
+    io.err << "arborfs: a cost with + leaves out messages whose cost is unknown, "
+           << counted(found->total().without_cost, "message") << " in all\n";
+  }
   if (found->unreadable() > 0) {
     io.err << "arborfs: " << counted(found->unreadable(), "session") << " could not be read; see arborfs doctor\n";
   }

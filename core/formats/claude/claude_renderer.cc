@@ -7,6 +7,7 @@
 
 #include "core/formats/claude/replay.h"
 #include "core/json/document.h"
+#include "core/model/model_name.h"
 
 namespace arborfs::claude {
 namespace {
@@ -166,6 +167,12 @@ std::optional<Message> system_of(const json::Value& record) {
   return message;
 }
 
+/// The reply that the row is of (claude/FORMAT.md E1).
+std::string request_of(const json::Value& record, const json::Value& message) {
+  const std::string id = string_in(message, "id");
+  return id.empty() ? string_in(record, "uuid") : id;
+}
+
 void take_number(double& number, const json::Value& usage, std::string_view key) {
   const json::Value* value = json::member(usage, key);
   if (value != nullptr && value->IsNumber()) {
@@ -210,6 +217,7 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
     return std::nullopt;
   }
   RecordUsage told;
+  take_number(told.usage.cost, record, "costUSD");
   take_number(told.usage.input, *usage, "input_tokens");
   take_number(told.usage.output, *usage, "output_tokens");
   take_number(told.usage.cache_read, *usage, "cache_read_input_tokens");
@@ -217,11 +225,13 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
   if (const json::Value* details = json::member(*usage, "output_tokens_details")) {
     take_number(told.usage.reasoning, *details, "thinking_tokens");
   }
-  if (const auto id = json::string_member(*said, "id")) {
-    told.request = std::string(*id) + '\n' + string_in(record, "requestId");
-    told.request_anywhere = told.request;
-  }
   told.model = string_in(*said, "model");
+  if (!names_model(told.model) && tokens_told(told.usage) == 0) {
+    return std::nullopt;  // the program's own words, for which no model was asked
+  }
+  told.request = request_of(record, *said);
+  told.request_anywhere = told.request;
+  told.may_grow = true;
   return told;
 }
 

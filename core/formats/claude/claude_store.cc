@@ -96,10 +96,11 @@ Result<FileStat> Store::stat(const LogPlace& place) const {
 
 Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
-  return LogFile::open(dir, place.file, [root = paths().sessions, place]() -> Result<File> {
+  auto reopen = [root = paths().sessions, place]() -> Result<File> {
     ASSIGN_OR_RETURN(const auto again, open_folder(root, place.folder));
     return File::open_in(again, place.file);
-  });
+  };
+  return LogFile::open(dir, place.file, std::move(reopen), place.folder);
 }
 
 Result<Dir> Store::folder(const LogPlace& place) const {

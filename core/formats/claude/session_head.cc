@@ -14,6 +14,8 @@ namespace arborfs::claude {
 namespace {
 
 constexpr std::uint64_t kEnd = 64 * 1024;
+constexpr std::string_view kAgentPrefix = "agent-";       // begins the name of a sub-agent's transcript
+constexpr std::string_view kOfSubAgents = "/subagents/";  // in a place: between the session and its sub-agents
 /// Usually enough for the first rows of the tree.
 constexpr std::uint64_t kShortEnd = 4 * 1024;
 
@@ -137,17 +139,40 @@ void read_rows_of(std::string_view text, Start& start) {
   });
 }
 
-Header header_of(const Start& start) {
+/// What the names of the file and of its folders tell (claude/FORMAT.md A3, A6).
+struct Named {
+  std::string id;
+  std::string starter;  // of a sub-agent
+  bool is_sub_agent = false;
+};
+
+Named named_by(std::string_view place, const Start& start) {
+  Named named{std::string(stem_of_place(place)), "", false};
+  if (place.empty()) {
+    named.is_sub_agent = start.agent.has_value();
+    named.id = named.is_sub_agent ? std::string(kAgentPrefix) + *start.agent : start.session.value_or("");
+  } else {
+    named.is_sub_agent = named.id.starts_with(kAgentPrefix);
+  }
+  if (const std::size_t folder = place.find(kOfSubAgents); folder != std::string_view::npos) {
+    named.is_sub_agent = true;
+    named.starter = place.substr(0, folder);
+    named.starter.erase(0, named.starter.rfind('/') + 1);
+  } else if (named.is_sub_agent) {
+    named.starter = start.session.value_or("");
+  }
+  return named;
+}
+
+Header header_of(const Start& start, std::string_view place) {
   Header header;
   header.valid = start.session.has_value();
   header.problem = header.valid ? "" : "no row of the log names its session";
   header.json = !header.valid ? "" : start.native.empty() ? "{}" : start.native;
-  header.id = start.session.value_or("");
-  if (start.agent) {
-    header.parent_session = header.id;
-    header.started_by = header.id;
-    header.id = "agent-" + *start.agent;
-  }
+  Named named = named_by(place, start);
+  header.id = std::move(named.id);
+  header.parent_session = named.starter;
+  header.started_by = std::move(named.starter);
   header.cwd = start.cwd.value_or("");
   header.timestamp = start.timestamp.value_or("");
   return header;
@@ -220,7 +245,7 @@ Result<Header> read_session_head(const LogSource& log) {
   }
   ASSIGN_OR_RETURN(const auto tail, ends.tail());
   read_rows_of(tail, start);
-  Header header = header_of(start);
+  Header header = header_of(start, log.place());
   const Notes notes = notes_in(tail);
   header.cwd = notes.cwd.value_or(header.cwd);
   header.cost = notes.cost;

@@ -12,8 +12,11 @@ namespace arborfs {
 namespace {
 
 constexpr std::string_view kPrograms[] = {"codex"};
-constexpr AgentPrograms kAgent{
-    .names = kPrograms, .package = "@openai/codex", .variable = "CODEX_HOME", .home = "/.codex"};
+constexpr AgentPrograms kAgent{.names = kPrograms,
+                               .package = "@openai/codex",
+                               .variable = "CODEX_HOME",
+                               .home = "/.codex",
+                               .service = "app-server"};
 /// As codex/FORMAT.md A7 says.
 constexpr ResumeCommand kResume{.program = "codex", .option = "resume", .variable = "CODEX_HOME"};
 

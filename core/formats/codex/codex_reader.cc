@@ -18,6 +18,10 @@
 namespace arborfs::codex {
 namespace {
 
+/// The words for the records of another thread that do not count as those of this one (codex/FORMAT.md E1, F4).
+constexpr std::string_view kInherited = "inherited";
+constexpr std::string_view kInheritedUsage = "inherited_usage";
+
 FieldValue text_field(std::string_view text) {
   FieldValue value;
   value.kind = FieldValue::Kind::string;
@@ -33,6 +37,9 @@ class Thread final : public LineScan {
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
                        const std::atomic<bool>* cancelled) override {
     ASSIGN_OR_RETURN(const auto segments, segments_of(log));
+    if (begun_ == 0) {
+      RETURN_IF_ERROR(find_source(segments, log));
+    }
     for (std::size_t at = begun_ == 0 ? 0 : begun_ - 1; at < segments.size(); ++at) {
       const SegmentView& segment = segments[at];
       if (at == begun_) {
@@ -64,6 +71,16 @@ class Thread final : public LineScan {
     std::string missing;        // the id of that entry if there is none
   };
 
+  /// Finds the thread of which this one has copies, once.
+  Result<void> find_source(const std::vector<SegmentView>& segments, const LogSource& log) {
+    if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
+      source_ = thread->source_marks();
+      ASSIGN_OR_RETURN(const Header header, read_header_of(segments, log));
+      is_sub_agent_ = !header.started_by.empty();
+    }
+    return {};
+  }
+
   void begin(const SegmentView& segment, const RecordSink& sink) {
     entries_ = {};
     if (segment.base) {
@@ -74,7 +91,7 @@ class Thread final : public LineScan {
     next_ordinal_ = segment.base && segment.base->end_ordinal != UINT64_MAX ? segment.base->end_ordinal : 0;
     line_ = 0;
     is_document_ = false;
-    total_usage_.clear();
+    last_sums_ = 0;
     has_usage_records_ = false;
   }
 
@@ -198,10 +215,10 @@ class Thread final : public LineScan {
 
   /// Events repeat the sums; a newer Codex writes a record of its own for each response (codex/FORMAT.md F2).
   bool is_new_usage(const RolloutRecord& record) {
-    if (!record.is_legacy_usage || record.ordinal || has_usage_records_ || record.total_usage == total_usage_) {
+    if (!record.is_legacy_usage || record.ordinal || has_usage_records_ || record.mark == last_sums_) {
       return false;
     }
-    total_usage_ = record.total_usage;
+    last_sums_ = record.mark;
     return true;
   }
 
@@ -243,8 +260,10 @@ class Thread final : public LineScan {
     if (parent.empty()) {
       fields.parent.kind = FieldValue::Kind::null;
     }
-    fields.type = text_field(record.type);
-    fields.role = text_field(record.role);
+    const bool is_usage = record.is_legacy_usage || record.type == "token_usage_record";
+    const bool is_inherited = !segment.is_own || (source_ && source_->contains(record.mark));
+    fields.type = text_field(is_usage && is_inherited ? kInheritedUsage : record.type);
+    fields.role = text_field(is_sub_agent_ && is_inherited && record.begins_turn ? kInherited : record.role);
     fields.timestamp = text_field(record.timestamp);
     RETURN_IF_ERROR(sink.add(fields, line.hash));
     begins_turn_.push_back(record.begins_turn);
@@ -265,10 +284,12 @@ class Thread final : public LineScan {
   std::string missing_;
   std::uint64_t next_ordinal_ = 0;
   std::uint64_t line_ = 0;
-  std::string total_usage_;
+  std::uint64_t last_sums_ = 0;  // the mark of the last record with running sums
   bool has_usage_records_ = false;
   // Of all:
   Repetitions repetitions_;
+  RecordMarksPtr source_;  // of the thread of which this one has copies; null for none
+  bool is_sub_agent_ = false;
   std::unordered_map<std::string, Entries> ends_;  // by segment; of those that have been read
   std::vector<bool> begins_turn_;                  // by entry
   Ordinal tip_ = kNoEntry;                         // the entry from which the next one continues

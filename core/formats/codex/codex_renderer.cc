@@ -13,26 +13,33 @@ const json::Value* member_of(const json::Value* object, std::string_view key) {
   return object == nullptr ? nullptr : json::member(*object, key);
 }
 
-/// The usage of one response, from either kind of record (codex/FORMAT.md F1, F2), and the key of the response.
+/// The usage that a record of either kind tells (codex/FORMAT.md F1, F2).
 struct Told {
-  const json::Value* usage = nullptr;
+  const json::Value* usage = nullptr;  // of one response
+  const json::Value* sums = nullptr;   // of the thread so far
   std::string response;
   std::string thread;  // the thread of the response; "" if the record does not name it
+
+  [[nodiscard]] const json::Value* shown() const { return usage != nullptr ? usage : sums; }
 };
+
+const json::Value* object_in(const json::Value* object, std::string_view key) {
+  const json::Value* member = member_of(object, key);
+  return member != nullptr && member->IsObject() ? member : nullptr;
+}
 
 Told told_by(const json::Value& record) {
   const json::Value* payload = json::member(record, "payload");
   if (json::is_string(json::member(record, "type"), "token_usage_record")) {
     const auto response = payload == nullptr ? std::nullopt : json::string_member(*payload, "response_id");
     const auto thread = payload == nullptr ? std::nullopt : json::string_member(*payload, "thread_id");
-    return {member_of(payload, "usage"), std::string(response.value_or("")), std::string(thread.value_or(""))};
+    return {object_in(payload, "usage"), nullptr, std::string(response.value_or("")), std::string(thread.value_or(""))};
   }
   if (!json::is_string(member_of(payload, "type"), "token_count")) {
     return {};
   }
   const json::Value* info = member_of(payload, "info");
-  const json::Value* total = member_of(info, "total_token_usage");
-  return {member_of(info, "last_token_usage"), total == nullptr ? "" : json::stringify(*total), ""};
+  return {object_in(info, "last_token_usage"), object_in(info, "total_token_usage"), "", ""};
 }
 
 std::optional<double> number_of(const json::Value& object, std::string_view key) {
@@ -42,6 +49,20 @@ std::optional<double> number_of(const json::Value& object, std::string_view key)
 
 Message text_message(std::string text) {
   return text.empty() ? Message() : Message{{MessagePart::Kind::text, std::move(text), "", nullptr}};
+}
+
+Usage usage_in(const json::Value& object) {
+  Usage usage = untold_usage();
+  const double cached = number_of(object, "cached_input_tokens").value_or(0);
+  if (const auto input = number_of(object, "input_tokens")) {
+    usage.input = *input - cached;
+  }
+  usage.cache_read = cached;
+  usage.cache_write = number_of(object, "cache_write_input_tokens").value_or(usage.cache_write);
+  usage.output = number_of(object, "output_tokens").value_or(usage.output);
+  usage.reasoning = number_of(object, "reasoning_output_tokens").value_or(usage.reasoning);
+  usage.total_tokens = number_of(object, "total_tokens").value_or(usage.total_tokens);
+  return usage;
 }
 
 /// One line: `1205 tokens in (100 cached), 40 out (10 reasoning)`.
@@ -55,7 +76,7 @@ std::string usage_text(const json::Value& usage) {
 
 bool Renderer::is_in_transcript(std::string_view name) const {
   return name != "developer" && name != "harness" && name != "token_usage_record" && name != "token_count" &&
-         name != "ghost_snapshot" && name != "additional_tools" && name != "configuration_update";
+         name != "ghost_snapshot" && name != "additional_tools" && name != "configuration_update" && name != "inherited_usage";
 }
 
 std::optional<Message> Renderer::message_of(EntryType type, const json::Value& record) const {
@@ -69,8 +90,8 @@ std::optional<Message> Renderer::message_of(EntryType type, const json::Value& r
   if (type == EntryType::compaction) {
     return text_message(std::string(json::string_member(*payload, "message").value_or("")));
   }
-  if (const Told told = told_by(record); told.usage != nullptr && told.usage->IsObject()) {
-    return text_message(usage_text(*told.usage));
+  if (const json::Value* usage = told_by(record).shown()) {
+    return text_message(usage_text(*usage));
   }
   const bool is_event = json::is_string(json::member(record, "type"), "event_msg");
   return is_event ? message_of_event(*payload) : message_of_item(*payload);
@@ -82,26 +103,24 @@ std::string Renderer::kind_of(const json::Value& record) const {
   return kind.empty() ? MessageRenderer::kind_of(record) : kind;
 }
 
-std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Value& record) const {
+std::optional<RecordUsage> Renderer::usage_of(EntryType type, const json::Value& record) const {
   const Told told = told_by(record);
-  if (told.usage == nullptr || !told.usage->IsObject()) {
+  if (told.shown() == nullptr) {
     return std::nullopt;
   }
   RecordUsage found;
+  found.is_inherited = type == EntryType::inherited_usage;
+  found.usage = told.usage == nullptr ? found.usage : usage_in(*told.usage);
+  if (told.sums != nullptr) {
+    found.sums = usage_in(*told.sums);
+    found.request = sums_text(json::stringify(*told.sums));
+    found.request_anywhere = std::string(json::string_member(record, "timestamp").value_or("")) + '\n' + found.request;
+    return found;
+  }
   found.request = told.response;
   if (!told.thread.empty() && !told.response.empty()) {
     found.request_anywhere = told.thread + '\n' + told.response;
   }
-  Usage& usage = found.usage;
-  const double cached = number_of(*told.usage, "cached_input_tokens").value_or(0);
-  if (const auto input = number_of(*told.usage, "input_tokens")) {
-    usage.input = *input - cached;
-  }
-  usage.cache_read = cached;
-  usage.cache_write = number_of(*told.usage, "cache_write_input_tokens").value_or(usage.cache_write);
-  usage.output = number_of(*told.usage, "output_tokens").value_or(usage.output);
-  usage.reasoning = number_of(*told.usage, "reasoning_output_tokens").value_or(usage.reasoning);
-  usage.total_tokens = number_of(*told.usage, "total_tokens").value_or(usage.total_tokens);
   return found;
 }
 

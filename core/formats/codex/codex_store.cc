@@ -37,8 +37,12 @@ class ThreadLocks final : public LiveSigns {
 
   [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
     const auto lock = folder_.stat(std::string(place.stem()) + ".lock");
-    return lock && is_flocked_elsewhere(*lock) ? std::vector<std::string>{"codex has the thread loaded"}
-                                               : std::vector<std::string>();
+    const auto holder = lock ? flock_holder_elsewhere(*lock) : std::nullopt;
+    if (!holder) {
+      return {};
+    }
+    const std::string process = *holder == 0 ? "" : " (process " + std::to_string(*holder) + ")";
+    return {"codex" + process + " has the thread loaded"};
   }
 
  private:
@@ -335,6 +339,24 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
   return plan(table, thread, opener);
 }
 
+/// Null if the thread has no copies of the records of a thread that is there.
+ReadMarks CodexStore::source_marks(const ThreadTable& table, const std::string& thread,
+                                   const std::vector<Planned>& planned) const {
+  const auto first =
+      std::find_if(planned.begin(), planned.end(), [](const Planned& segment) { return segment.is_own; });
+  if (first == planned.end() || first->head.base) {
+    return nullptr;
+  }
+  const Relatives& relatives = first->head.relatives;
+  for (const std::string& source : {relatives.started_by, relatives.forked_from, relatives.copied_from}) {
+    const auto found = table.threads().find(source);
+    if (source != thread && found != table.threads().end()) {
+      return [cache = marks_, home = home(), segments = found->second] { return cache->of(home, segments); };
+    }
+  }
+  return nullptr;
+}
+
 Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTable& table, const std::string& thread,
                                                                  const Known& known, SegmentOpener& opener) const {
   ASSIGN_OR_RETURN(const auto planned, plan(table, thread, opener));
@@ -349,8 +371,8 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTab
   }
   ThreadFacts facts = facts_in(known, thread);
   const FileStat opened = all.of_thread(facts);
-  return std::shared_ptr<const LogSource>(
-      std::make_shared<const SegmentsLog>(std::move(segments), std::move(facts), opened));
+  return std::shared_ptr<const LogSource>(std::make_shared<const SegmentsLog>(
+      std::move(segments), std::move(facts), opened, thread, source_marks(table, thread, planned)));
 }
 
 }  // namespace arborfs::codex

@@ -66,6 +66,8 @@ class CodexStore final : public ReadOnlyStore {
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
   [[nodiscard]] Known known() const;
   static ThreadFacts facts_in(const Known& known, const std::string& thread);
+  [[nodiscard]] ReadMarks source_marks(const ThreadTable& table, const std::string& thread,
+                                       const std::vector<Planned>& planned) const;
   [[nodiscard]] SegmentHead head_of(const SegmentFile& file, SegmentOpener& opener) const;
   [[nodiscard]] Result<FileStat> stat_now(const SegmentFile& file) const;
   template <class Stat>
@@ -86,6 +88,7 @@ class CodexStore final : public ReadOnlyStore {
   mutable Table table_;  // guarded by mutex_; null until it is needed
   /// By segment: the first line never changes. Guarded by mutex_.
   mutable std::unordered_map<std::string, SegmentHead> heads_;
+  const std::shared_ptr<MarkCache> marks_ = std::make_shared<MarkCache>();  // logs keep it
 };
 
 }  // namespace arborfs::codex

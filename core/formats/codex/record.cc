@@ -69,6 +69,14 @@ std::optional<std::uint64_t> count_of(std::string_view literal) {
   return literal.empty() || literal.size() > kDigits ? std::nullopt : std::optional(value);
 }
 
+std::string sums_text(std::string_view total_token_usage) {
+  std::string text;
+  for (const std::string_view key : {"input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"}) {
+    text.append(skim::member(total_token_usage, key)).append(" ");
+  }
+  return text;
+}
+
 Origin origin_of(std::string_view kind, std::string_view text) {
   if (kind.starts_with("user.")) {
     return Origin::typed;

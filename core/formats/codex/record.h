@@ -20,6 +20,9 @@ std::string_view trimmed(std::string_view text);
 /// The value of a number that counts something; nothing for other values.
 std::optional<std::uint64_t> count_of(std::string_view literal);
 
+/// Running sums of usage as a text that is the same in all versions: their numbers, in a fixed order.
+std::string sums_text(std::string_view total_token_usage);
+
 /// The kind of a message's text (codex/FORMAT.md E1).
 enum class Origin : std::uint8_t {
   typed,         // by the user

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/hash.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/record_kinds.h"
 #include "core/json/escapes.h"
@@ -113,6 +114,10 @@ std::string joined_texts(std::string_view list) {
   return all;
 }
 
+std::uint64_t mark_of(std::string_view kind, std::string_view text) {
+  return xxh64(text, xxh64(kind));
+}
+
 /// Reads one record.
 class RecordReading {
  public:
@@ -167,6 +172,11 @@ class RecordReading {
       note_entry("compaction");
     } else if (type == "token_usage_record") {
       note_entry("token_usage_record");
+      payload.each([this](std::string_view key, const Value& value) {
+        if (skim::means(key, "response_id")) {
+          record_.mark = mark_of(record_.type, value.raw());
+        }
+      });
     } else if (type == "inter_agent_communication") {
       note_entry("agent_message");
     } else if (!is_bookkeeping_record(type)) {
@@ -222,6 +232,7 @@ class RecordReading {
     if (record_.role == "user") {
       record_.role = role_of_user_message(payload);
       record_.begins_turn = record_.role == "user";
+      record_.mark = record_.begins_turn ? mark_of(record_.role, payload.content) : 0;
       record_.speech = {Speech::Voice::user, texts_.emplace_back(joined_texts(payload.content))};
     } else if (record_.role == "assistant") {
       record_.speech = {Speech::Voice::answer, "", text_hashes(payload.content)};
@@ -279,7 +290,7 @@ class RecordReading {
   void read_usage(const Payload& payload) {
     const std::string_view total = skim::member(payload.info, "total_token_usage");
     record_.is_legacy_usage = total.starts_with('{');
-    record_.total_usage = total;
+    record_.mark = record_.is_legacy_usage ? mark_of("token_count", sums_text(total)) : 0;
     record_.type = "token_count";
   }
 

@@ -32,7 +32,9 @@ struct RolloutRecord {
   bool begins_turn = false;  // what the user typed
   bool is_header = false;    // of the first formats, if it is the first line (codex/FORMAT.md B6)
   bool is_legacy_usage = false;
-  std::string_view total_usage;  // of is_legacy_usage: the text of the running sums
+  /// Equal in copies of the record, whatever their times: a hash of the running sums, of the name of a response, or of
+  /// what the user typed. 0 for other records.
+  std::uint64_t mark = 0;
   std::uint64_t turns = 0;
 };
 

@@ -37,6 +37,7 @@ Header header_in(std::string_view line, std::uint64_t offset) {
   header.cwd = json::string_member(*meta, "cwd").value_or("");
   header.timestamp = json::string_member(*meta, "timestamp").value_or("");
   header.parent_session = json::string_member(*meta, "forked_from_id").value_or("");
+  header.started_by = starter_in(line);
   header.offset = offset;
   header.length = line.size();
   return header;
@@ -83,8 +84,9 @@ Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSo
     const ThreadFacts& facts = thread->facts();
     header.title = facts.name.value_or("");
     header.is_named = facts.name.has_value();
-    header.parent_session = header.parent_session.empty() ? facts.parent : header.parent_session;
-    header.started_by = facts.parent;
+    header.id = thread->place().empty() ? header.id : thread->place();
+    header.started_by = facts.parent.empty() ? header.started_by : facts.parent;
+    header.parent_session = header.parent_session.empty() ? header.started_by : header.parent_session;
   }
   return header;
 }

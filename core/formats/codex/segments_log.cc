@@ -25,18 +25,58 @@ std::optional<HistoryBase> base_in(std::string_view first_line) {
                      count_of(skim::member(given, "end_byte_offset")).value_or(UINT64_MAX)};
 }
 
+namespace {
+
+/// "" unless the line is a session_meta.
+std::string_view meta_in(std::string_view line) {
+  const bool is_meta = is_object(line) && skim::is_string(skim::member(line, "type"), "session_meta");
+  return is_meta ? skim::member(line, "payload") : std::string_view();
+}
+
+std::string text_in(std::string_view object, std::string_view key) {
+  return skim::string_value(skim::member(object, key)).value_or("");
+}
+
+}  // namespace
+
+std::string starter_in(std::string_view first_line) {
+  const std::string_view sub_agent = skim::member(skim::member(meta_in(first_line), "source"), "subagent");
+  return text_in(skim::member(sub_agent, "thread_spawn"), "parent_thread_id");
+}
+
 Result<SegmentHead> read_head(const LogSource& file) {
   ASSIGN_OR_RETURN(const auto size, file.size());
   LineReader lines(file, std::min(size, kLongestHead), nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
-  if (line == nullptr) {
-    return SegmentHead{std::nullopt, size >= kLongestHead};
+  SegmentHead head;
+  head.is_settled = size >= kLongestHead;
+  if (line == nullptr || line->is_too_long) {
+    return head;
   }
-  return SegmentHead{line->is_too_long ? std::nullopt : base_in(line->text), line->is_ended || size >= kLongestHead};
+  head.base = base_in(line->text);
+  Relatives& relatives = head.relatives;
+  relatives.started_by = starter_in(line->text);
+  relatives.forked_from = text_in(meta_in(line->text), "forked_from_id");
+  const std::string own = text_in(meta_in(line->text), "id");
+  const bool is_ended = line->is_ended;
+  ASSIGN_OR_RETURN(const auto* second, lines.next());
+  const bool has_second = second != nullptr && second->is_ended;
+  if (has_second && !second->is_too_long) {
+    const std::string other = text_in(meta_in(second->text), "id");
+    relatives.copied_from = other == own ? "" : other;
+  }
+  const bool may_have_copies = !relatives.started_by.empty() || !relatives.forked_from.empty();
+  head.is_settled = head.is_settled || (is_ended && (has_second || !may_have_copies));
+  return head;
 }
 
-SegmentsLog::SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened)
-    : LogSource(opened), segments_(std::move(segments)), facts_(std::move(facts)) {
+SegmentsLog::SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened, std::string thread,
+                         ReadMarks source_marks)
+    : LogSource(opened),
+      segments_(std::move(segments)),
+      facts_(std::move(facts)),
+      thread_(std::move(thread)),
+      source_marks_(std::move(source_marks)) {
   std::uint64_t start = 0;
   for (Segment& segment : segments_) {
     segment.start = start;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/codex/record_marks.h"
 #include "core/formats/codex/thread_facts.h"
 #include "core/log/log_source.h"
 
@@ -22,13 +23,23 @@ struct HistoryBase {
 
 /// The base in the first line of a segment; nothing if there is none.
 std::optional<HistoryBase> base_in(std::string_view first_line);
+/// The thread that started the one with this first line as a sub-agent; "" if none did.
+std::string starter_in(std::string_view first_line);
+
+/// Another thread of which a thread continues the history, or that started it (codex/FORMAT.md A6, C5).
+struct Relatives {
+  std::string started_by;  // for a sub-agent
+  std::string forked_from;
+  std::string copied_from;  // the records of this thread begin the file, its session_meta first
+};
 
 struct SegmentHead {
   std::optional<HistoryBase> base;
-  bool is_settled = false;  // false while Codex has not written the whole first line
+  Relatives relatives;
+  bool is_settled = false;  // false while Codex has not written the whole of it
 };
 
-/// The place of a segment in the history, from its first line. Errors: io, stale.
+/// The place of a segment in the history, from its first lines. Errors: io, stale.
 Result<SegmentHead> read_head(const LogSource& file);
 
 struct Segment {
@@ -43,11 +54,17 @@ struct Segment {
 class SegmentsLog final : public LogSource {
  public:
   /// `segments` are those of a thread, each base before the segments based on it; the last one belongs to the thread
-  /// itself and may grow. `opened` is the thread's state.
-  SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened);
+  /// itself and may grow. `opened` is the thread's state. `thread` is its id, "" if only the records tell it;
+  /// `source_marks` those of the thread of which it has copies, null for none.
+  SegmentsLog(std::vector<Segment> segments, ThreadFacts facts, const FileStat& opened, std::string thread = "",
+              ReadMarks source_marks = nullptr);
 
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const ThreadFacts& facts() const { return facts_; }
+  /// Null if it has no copies of another thread's records. May read that thread.
+  [[nodiscard]] RecordMarksPtr source_marks() const { return source_marks_ ? source_marks_() : nullptr; }
+  /// The thread's id, as `codex resume` looks it up (codex/FORMAT.md A7).
+  [[nodiscard]] std::string_view place() const override { return thread_; }
   /// False if an own segment before the last one has been written to since, if the last one's first line was not whole,
   /// or if growth of the last one cannot be detected. Errors: io, stale.
   [[nodiscard]] Result<bool> grows_at_its_end() const;
@@ -62,6 +79,8 @@ class SegmentsLog final : public LogSource {
   [[nodiscard]] const Segment& at(std::uint64_t offset) const;
   std::vector<Segment> segments_;  // never empty
   const ThreadFacts facts_;
+  const std::string thread_;
+  const ReadMarks source_marks_;
 };
 
 /// One file as part of a thread's state: the identity and times of a thread are derived from those of its own files.

@@ -253,7 +253,7 @@ class Chain final : public LineScan {
 }  // namespace
 
 Result<Header> Reader::read_header(const LogSource& log) const {
-  return header_of(log.metadata());
+  return header_of(log.metadata(), log.place());
 }
 
 std::unique_ptr<LineScan> Reader::start_scan() const {

@@ -19,8 +19,12 @@ FileStat Parts::together() const {
   return st;
 }
 
-Source::Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata)
-    : LogSource(parts.together()), parts_(parts), messages_(std::move(messages)), metadata_(std::move(metadata)) {}
+Source::Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata, std::string folder)
+    : LogSource(parts.together()),
+      parts_(parts),
+      messages_(std::move(messages)),
+      metadata_(std::move(metadata)),
+      folder_(std::move(folder)) {}
 
 Result<std::uint64_t> Source::size() const {
   return messages_ ? messages_->size() : Result<std::uint64_t>(std::uint64_t{0});

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/log/log_source.h"
 
@@ -33,7 +34,8 @@ struct Metadata {
 class Source final : public LogSource {
  public:
   /// `messages` is null, and the text of `metadata` nothing, if there are no such files, as `parts` says too.
-  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata);
+  /// `folder` is the session's, whose name is its id.
+  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata, std::string folder);
 
   [[nodiscard]] Result<std::uint64_t> size() const override;
   /// With the time of metadata.json when it was opened.
@@ -44,12 +46,14 @@ class Source final : public LogSource {
   [[nodiscard]] bool has_current_metadata() const override;
   [[nodiscard]] FileStat opened_bytes() const override { return parts_.messages.value_or(FileStat()); }
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
+  [[nodiscard]] std::string_view place() const override { return folder_; }
   [[nodiscard]] bool is_decoded() const override;
 
  private:
   const Parts parts_;
   const std::shared_ptr<const LogSource> messages_;  // may be null
   const Metadata metadata_;
+  const std::string folder_;
 };
 
 }  // namespace arborfs::goat

@@ -163,7 +163,7 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
   if (wants_head && wants_head(log.place)) {
     const std::int64_t started = now_ns();
     const auto metadata = read_metadata(dir, *parts);
-    log.head = FoundHead{header_of(metadata), started};
+    log.head = FoundHead{header_of(metadata, log.place.folder), started};
   }
   log.stat = parts->together();
   found.push_back(std::move(log));
@@ -205,7 +205,7 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
     ASSIGN_OR_RETURN(parts.folder, dir.stat());
   }
   return std::shared_ptr<const LogSource>(
-      std::make_shared<const Source>(parts, std::move(messages), std::move(metadata)));
+      std::make_shared<const Source>(parts, std::move(messages), std::move(metadata), place.folder));
 }
 
 Result<Dir> Store::folder(const LogPlace& place) const {

@@ -16,7 +16,7 @@ std::string text_of(const json::Value& object, std::string_view key, std::string
 
 }  // namespace
 
-Header header_of(std::optional<std::string_view> metadata) {
+Header header_of(std::optional<std::string_view> metadata, std::string_view folder) {
   Header header;
   json::Document object;
   if (!metadata) {
@@ -29,13 +29,13 @@ Header header_of(std::optional<std::string_view> metadata) {
   }
   header.valid = true;
   header.json = json::stringify(object);
-  header.id = text_of(object, "id", "session_id");
+  header.id = folder.empty() ? text_of(object, "id", "session_id") : std::string(folder);
   header.cwd = go_string(go_member(object, "cwd"));
   header.title = go_string(go_member(object, "leaf_title"));
   header.parent_session = go_string(go_member(object, "parent_session_id"));
   header.timestamp = go_string(go_member(object, "created_at"));
   const json::Value* cost = go_member(object, "total_cost_usd");
-  if (cost != nullptr && cost->IsNumber()) {
+  if (cost != nullptr && cost->IsNumber() && cost->GetDouble() > 0) {  // 0 until goat knows it
     header.cost = cost->GetDouble();
   }
   return header;

@@ -84,8 +84,8 @@ Header no_header(std::string problem) {
   return header;
 }
 
-/// The header in a log's first line (opal/FORMAT.md B2).
-Header header_of(const LineReader::Line& line) {
+/// The header in a log's first line (opal/FORMAT.md B2). `name` is that of the log, which is the session's id (A5).
+Header header_of(const LineReader::Line& line, std::string_view name) {
   json::Document value;
   if (line.is_too_long || line.length > kLongestHeader || !json::parse(line.text, value) || !value.IsObject()) {
     return no_header("the first line is not a session header, so Opal cannot load the session");
@@ -96,7 +96,7 @@ Header header_of(const LineReader::Line& line) {
   Header header;
   header.valid = true;
   header.json = json::stringify(value);
-  header.id = json::string_member(value, "session_id").value_or("");
+  header.id = name.empty() ? json::string_member(value, "session_id").value_or("") : name;
   const json::Value* metadata = json::member(value, "metadata");
   header.title = metadata == nullptr ? "" : json::string_member(*metadata, "title").value_or("");
   header.offset = line.offset;
@@ -107,11 +107,13 @@ Header header_of(const LineReader::Line& line) {
 /// Collects the data of one log's lines.
 class Session {
  public:
+  explicit Session(std::string_view name) : name_(name) {}
+
   /// Tells the sink of complete lines that are no message.
   void take(const LineReader::Line& line, RecordSink& sink) {
     if (is_first_) {
       is_first_ = false;
-      header_ = header_of(line);
+      header_ = header_of(line, name_);
       if (header_.valid) {
         note_current(line.text);
         return;
@@ -202,6 +204,7 @@ class Session {
     return fields;
   }
 
+  const std::string_view name_;
   bool is_first_ = true;
   Header header_ = no_header("the log has no records");
   bool has_current_ = false;
@@ -218,13 +221,13 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   LineReader lines(log, std::min(size, kLongestHeader), nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
-  return line == nullptr ? no_header("the log has no records") : header_of(*line);
+  return line == nullptr ? no_header("the log has no records") : header_of(*line, stem_of_place(log.place()));
 }
 
 Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   LineReader lines(log, size, cancelled);
-  Session session;
+  Session session(stem_of_place(log.place()));
   for (;;) {
     ASSIGN_OR_RETURN(const auto* line, lines.next());
     if (line == nullptr) {

@@ -35,6 +35,7 @@ class TranslatedLog final : public LogSource {
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
     return lines_->read_at(offset, into);
   }
+  [[nodiscard]] std::string_view place() const override { return table_->place(); }
   [[nodiscard]] bool is_decoded() const override { return true; }
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override {
     return table_->read_raw_at(offset, into);

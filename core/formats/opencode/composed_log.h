@@ -47,6 +47,8 @@ class ComposedLog final : public LogSource {
   [[nodiscard]] Result<std::uint64_t> size() const override { return end_; }
   [[nodiscard]] Result<FileStat> stat() const override { return look_(); }
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
+  /// The session's id.
+  [[nodiscard]] std::string_view place() const override { return session_.id; }
   [[nodiscard]] std::optional<std::string_view> metadata() const override { return whole_.metadata; }
 
  private:

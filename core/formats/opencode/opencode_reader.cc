@@ -164,7 +164,7 @@ std::string text_of(const json::Value& object, std::string_view key) {
 
 }  // namespace
 
-Header header_of(std::string_view metadata) {
+Header header_of(std::string_view metadata, std::string_view id) {
   json::Document value;
   const json::Value* info = json::parse(metadata, value) ? json::member(value, "info") : nullptr;
   if (info == nullptr || !info->IsObject()) {
@@ -173,7 +173,7 @@ Header header_of(std::string_view metadata) {
   Header header;
   header.valid = true;
   header.json = json::stringify(value);
-  header.id = text_of(*info, "id");
+  header.id = id.empty() ? text_of(*info, "id") : std::string(id);
   header.cwd = text_of(*info, "directory");
   header.title = text_of(*info, "title");
   header.parent_session = text_of(*info, "parentID");
@@ -196,12 +196,12 @@ std::optional<PendingRevert> pending_revert(std::string_view metadata) {
 }
 
 Result<Header> Reader::read_header(const LogSource& log) const {
-  return header_of(log.metadata().value_or(""));
+  return header_of(log.metadata().value_or(""), log.place());
 }
 
 Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
   const std::string_view metadata = log.metadata().value_or("");
-  Header header = header_of(metadata);
+  Header header = header_of(metadata, log.place());
   const auto revert = header.valid ? pending_revert(metadata) : std::nullopt;
   sink.set_header(std::move(header));
   MessageList messages(sink);

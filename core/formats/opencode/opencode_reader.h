@@ -13,8 +13,9 @@ namespace arborfs::opencode {
 /// The versions that keep sessions in files, and those with a database. These can also revert a part of a message.
 enum class Era : std::uint8_t { files, database };
 
-/// The header in a session's metadata; invalid if that is not one.
-Header header_of(std::string_view metadata);
+/// The header in a session's metadata; invalid if that is not one. `id` is the session's, from the place of the
+/// metadata (opencode/FORMAT.md A6); "" for the one in the metadata.
+Header header_of(std::string_view metadata, std::string_view id = "");
 
 /// A revert that the next prompt will carry out (D3).
 struct PendingRevert {

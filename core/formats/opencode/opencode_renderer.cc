@@ -143,6 +143,9 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
     tell(told.usage.cache_write, json::member(*cache, "write"));
   }
   tell(told.usage.cost, json::member(*info, "cost"));
+  if (told.usage.cost == 0 && tokens_told(told.usage) == 0) {
+    told.usage.cost = untold_usage().cost;  // of a session that arborfs made of another agent's (opencode/FORMAT.md G5)
+  }
   told.model = std::string(json::string_member(*info, "modelID").value_or(""));
   return told;
 }

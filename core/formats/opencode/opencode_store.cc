@@ -130,7 +130,7 @@ Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, con
       log.stat = stat_of(session, known_[session]);
     }
     if (!head.metadata.empty()) {
-      log.head = FoundHead{header_of(head.metadata), started};
+      log.head = FoundHead{header_of(head.metadata, head.id), started};
     }
     found.push_back(std::move(log));
   }
@@ -154,7 +154,7 @@ FileStat OpenCodeStore::note_opened(const SessionName& session, const WholeSessi
 
 Result<Header> OpenCodeStore::header(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto head, archive_->head(name_of(place)));
-  return header_of(head.metadata);
+  return header_of(head.metadata, head.id);
 }
 
 Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& place) const {

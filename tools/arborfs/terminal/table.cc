@@ -64,8 +64,8 @@ std::string size_words(std::uint64_t bytes) {
   return fmt::format("{:.{}f}{}", value, value < 9.95 ? 1 : 0, units[unit]);
 }
 
-std::string cost_words(double cost) {
-  return std::isnan(cost) ? "-" : fmt::format("{:.{}f}", cost, cost < 1 ? 4 : 2);
+std::string cost_words(double cost, bool is_partial) {
+  return std::isnan(cost) ? "-" : fmt::format("{:.{}f}{}", cost, cost < 1 ? 4 : 2, is_partial ? "+" : "");
 }
 
 std::string time_words(std::int64_t nanoseconds) {

@@ -20,7 +20,7 @@ struct NotedMeasure final : ScanNotes {
 
 Result<TextMeasure> measure_in(const LogSource& log, const Entry& entry, std::uint64_t length) {
   if (length > kMaxRenderedEntry) {
-    return TextMeasure{too_long_size(length), {}, {}, 0};
+    return TextMeasure{too_long_size(length), {}, {}};
   }
   ASSIGN_OR_RETURN(auto raw, log.read(entry.offset, length));
   raw.append(TextMeasurer::kPadding, '\0');

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/hash.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/render/entry_measurer.h"
@@ -31,7 +32,14 @@ class OmpRenderer : public RecordRenderer {
   }
   [[nodiscard]] std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const override {
     const auto found = find_usage(type, raw);
-    return found ? std::optional(EntryUsage{*found, 0, "", model_of(type, raw)}) : std::nullopt;
+    if (!found) {
+      return std::nullopt;
+    }
+    EntryUsage told;
+    told.report.usage = *found;
+    told.report.request = xxh64(raw);  // a line that was written twice counts once
+    told.model = model_of(type, raw);
+    return told;
   }
   [[nodiscard]] std::string usage_json(const UsageTotals& totals, DialectNumber dialect) const override {
     return arborfs::usage_json(totals, Dialect{dialect});

@@ -118,6 +118,19 @@ std::uint64_t text_size(EntryType type, std::string_view raw) {
   return measure(type, raw, Behind::nothing).size;
 }
 
+namespace {
+
+/// As omp counts for its own statistics: a line that was written twice counts twice (omp/FORMAT.md C24).
+std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
+  std::optional<UsageReport> report;
+  if (usage) {
+    report.emplace().usage = *usage;
+  }
+  return report;
+}
+
+}  // namespace
+
 std::optional<TextMeasure> TextMeasurer::measure(EntryType type, std::string_view raw, const json::Places& places) {
   CountingSink sink;
   EntryText<PlainNode, CountingSink> text(sink);
@@ -125,7 +138,7 @@ std::optional<TextMeasure> TextMeasurer::measure(EntryType type, std::string_vie
   if (raw.size() > kCannotSwell || !spelled_.read(raw) || !text.render(type, PlainNode(plain))) {
     return std::nullopt;
   }
-  TextMeasure found{sink.size(), {}, find_usage(type, places), 0};
+  TextMeasure found{sink.size(), {}, report_of(find_usage(type, places))};
   if (text.images() > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
@@ -140,7 +153,7 @@ TextMeasure TextMeasurer::measure(EntryType type, std::string_view raw) {
     }
   }
   const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
-  TextMeasure found{extent.size, {}, raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw), 0};
+  TextMeasure found{extent.size, {}, report_of(raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw))};
   if (extent.images > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }

@@ -54,18 +54,20 @@ LogPlace place_of(std::string_view path) {
 
 class OmpStore : public SessionStore {
  public:
-  OmpStore(StorePaths paths, Disk& disk, const Format& format, LogLayout layout)
+  OmpStore(StorePaths paths, Disk& disk, const Format& format, LogLayout layout, LogOwner owner)
       : paths_(std::move(paths)),
         disk_(disk),
         format_(format),
         layout_(layout),
+        owner_(owner),
         blobs_(make_file_blobs(paths_.blobs, disk)),
         history_(&format == &omp_format() ? make_omp_history(paths_.sessions, disk) : nullptr) {}
 
   [[nodiscard]] const Format& format() const override { return format_; }
-  /// Logs of omp and of pi may be in one folder, whatever its name: their headers and entries distinguish them.
+  /// Logs of omp and of pi may be in one folder, whatever its name: their headers and entries distinguish them, unless
+  /// the user has said whose they are.
   [[nodiscard]] const Format* owner_of(const Header& header) const override {
-    return !header.valid ? nullptr : header.of_other_agent ? &pi_format() : &omp_format();
+    return !header.valid || owner_ == LogOwner::named ? nullptr : header.of_other_agent ? &pi_format() : &omp_format();
   }
   [[nodiscard]] const StorePaths& paths() const override { return paths_; }
   [[nodiscard]] Disk& disk() const override { return disk_; }
@@ -247,6 +249,7 @@ class OmpStore : public SessionStore {
   Disk& disk_;
   const Format& format_;
   const LogLayout layout_;
+  const LogOwner owner_;
   const std::shared_ptr<BlobStore> blobs_;
   const std::unique_ptr<PromptHistory> history_;  // null for pi, which keeps none
 };
@@ -257,8 +260,9 @@ bool is_omp_log_name(std::string_view name) {
   return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
 }
 
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout) {
-  return std::make_shared<OmpStore>(std::move(paths), disk, format, layout);
+std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout,
+                                             LogOwner owner) {
+  return std::make_shared<OmpStore>(std::move(paths), disk, format, layout, owner);
 }
 
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {

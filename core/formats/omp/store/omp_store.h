@@ -22,9 +22,16 @@ enum class LogLayout : std::uint8_t {
   both
 };
 
+/// Whose the logs of a store are: omp and pi may share a folder.
+enum class LogOwner : std::uint8_t {
+  by_log,  // each log tells (omp/FORMAT.md O2)
+  named,   // the agent of the store's format: the user says so
+};
+
 /// `disk` outlives it. `format` is omp_format() or pi_format().
 std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format = omp_format(),
-                                             LogLayout layout = LogLayout::in_folders);
+                                             LogLayout layout = LogLayout::in_folders,
+                                             LogOwner owner = LogOwner::by_log);
 
 /// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
 /// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of

@@ -1,0 +1,214 @@
+// The id of a session is what its agent's own resume command looks up: in generated stores of each agent, it follows
+// the file's name where the agent takes it from there, whatever the records say, and stays with the records where it
+// does not (claude/FORMAT.md A6, codex/FORMAT.md A7, opal/FORMAT.md A5, opencode/FORMAT.md A6, goat/FORMAT.md A2).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/store/resume.h"
+#include "tests/support/store_totals.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::StoreOfLines;
+
+constexpr int kStores = 1000;
+
+/// How one agent keeps a session: the files of the one with this name, whose records say `inside`.
+struct Kind {
+  const char* agent;
+  bool is_named_by_file;
+  void (*add)(StoreOfLines& store, const std::string& name, const std::string& inside);
+};
+
+std::string random_uuid(std::mt19937& random) {
+  std::string id = "00000000-0000-7000-8000-000000000000";
+  for (char& c : id) {
+    c = c == '0' ? "0123456789abcdef"[random() % 16] : c;
+  }
+  return id;
+}
+
+void add_claude(StoreOfLines& store, const std::string& name, const std::string& inside) {
+  store.files["projects/-w-p/" + name + ".jsonl"] = {
+      R"({"type":"user","uuid":"u1","parentUuid":null,"isSidechain":false,"sessionId":")" + inside +
+      R"(","cwd":"/w/p","timestamp":"2026-05-01T10:00:00.000Z","message":{"role":"user","content":"x"}})"};
+}
+
+void add_codex(StoreOfLines& store, const std::string& name, const std::string& inside) {
+  store.files["sessions/2026/05/01/rollout-2026-05-01T10-00-00-" + name + ".jsonl"] = {
+      R"({"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":")" + inside +
+      R"(","cwd":"/w/p","timestamp":"2026-05-01T10:00:00.000Z"}})"};
+}
+
+void add_opal(StoreOfLines& store, const std::string& name, const std::string& inside) {
+  store.files["sessions/" + name + ".jsonl"] = {R"({"session_id":")" + inside +
+                                                R"(","current_id":null,"metadata":{}})"};
+}
+
+void add_opencode(StoreOfLines& store, const std::string& name, const std::string& inside) {
+  store.files["storage/session/global/" + name + ".json"] = {
+      R"({"id":")" + inside + R"(","directory":"/w/p","title":"t","time":{"created":1,"updated":2}})"};
+}
+
+void add_goat(StoreOfLines& store, const std::string& name, const std::string& inside) {
+  store.files[name + "/metadata.json"] = {R"({"id":")" + inside + R"(","cwd":"/w/p"})"};
+  store.files[name + "/messages.jsonl"] = {R"({"uuid":"a","message":{"role":"user","content":"x"}})"};
+}
+
+void add_omp(StoreOfLines& store, const std::string& name, const std::string& inside) {
+  store.files["sessions/-w-p/2026-05-01T10-00-00-000Z_" + name + ".jsonl"] = {
+      testing::TempStore::header(inside, "/w/p"), testing::TempStore::user("e1", "", "x")};
+}
+
+constexpr Kind kKinds[] = {{"claude", true, add_claude}, {"codex", true, add_codex},
+                           {"opal", true, add_opal},     {"opencode", true, add_opencode},
+                           {"goat", true, add_goat},     {"omp", false, add_omp},
+                           {"pi", false, add_omp}};
+
+class SessionIdentity : public ::testing::TestWithParam<Kind> {
+ protected:
+  /// The ids of the store's sessions, as headers and as the view have them.
+  static std::vector<std::string> ids(const StoreOfLines& store) {
+    store.write();
+    const auto catalog = store.open();
+    std::vector<std::string> found;
+    for (const auto& [id, session] : catalog->view()->by_id) {
+      EXPECT_EQ(session->head().header.id, id);
+      EXPECT_TRUE(session->refresh(Depth::index)) << id;
+      EXPECT_EQ(session->head().header.id, id) << "after its index was read";
+      found.push_back(id);
+      expect_resumed(*session, id);
+    }
+    return found;
+  }
+
+  static void expect_resumed(const Session& session, const std::string& id) {
+    const LogPlace place = session.place();
+    const auto command = resume_command(session.store(), session.format(), {place, id, false, false});
+    if (session.format().resume == nullptr) {
+      EXPECT_FALSE(command);
+      return;
+    }
+    ASSERT_TRUE(command) << command.error().message;
+    EXPECT_EQ(command->words.back(), session.format().resume->takes_path ? session.store().path_of(place) : id);
+  }
+};
+
+TEST_P(SessionIdentity, IsWhereTheAgentLooksForIt) {
+  const testing::TempStore scratch;
+  const Kind& kind = GetParam();
+  for (unsigned seed = 0; seed < kStores; ++seed) {
+    std::mt19937 random(seed);
+    const std::string name = random_uuid(random);
+    const std::string inside = random() % 2 == 0 ? name : random_uuid(random);
+    const std::string renamed = random_uuid(random);
+    const std::string edited = random_uuid(random);
+    const auto ids_of = [&](const std::string& file, const std::string& records) {
+      StoreOfLines store(kind.agent, scratch.root() + "/" + kind.agent);
+      kind.add(store, file, records);
+      return ids(store);
+    };
+    const bool by_file = kind.is_named_by_file;
+    EXPECT_THAT(ids_of(name, inside), ElementsAre(by_file ? name : inside));
+    EXPECT_THAT(ids_of(renamed, inside), ElementsAre(by_file ? renamed : inside)) << "renamed";
+    EXPECT_THAT(ids_of(name, edited), ElementsAre(by_file ? name : edited)) << "edited";
+    ASSERT_FALSE(HasFailure()) << "store " << seed;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Agents, SessionIdentity, ::testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(kind.param.agent); });
+
+// A transcript whose first rows are copies of another session's is a session of its own.
+TEST(SessionIdentityOfClaude, ContinuedTranscriptIsItsOwnSession) {
+  const testing::TempStore scratch;
+  StoreOfLines store("claude", scratch.root() + "/claude");
+  const std::string one = "00000041-0000-4000-8000-000000000000";
+  const std::string two = "00000042-0000-4000-8000-000000000000";
+  add_claude(store, one, one);
+  add_claude(store, two, one);
+  store.write();
+  const auto catalog = store.open();
+  ASSERT_EQ(catalog->view()->by_id.size(), 2U);
+  EXPECT_EQ(catalog->view()->by_id[0].first, one);
+  EXPECT_EQ(catalog->view()->by_id[1].first, two);
+}
+
+TEST(SessionIdentityOfClaude, SubAgentBelongsToTheSessionOfItsFolder) {
+  const testing::TempStore scratch;
+  StoreOfLines store("claude", scratch.root() + "/claude");
+  const std::string one = "00000041-0000-4000-8000-000000000000";
+  add_claude(store, one, "of-another");
+  add_claude(store, one + "/subagents/agent-abc", "of-another");
+  add_claude(store, "agent-def", one);  // as older versions kept them
+  store.write();
+  const auto catalog = store.open();
+  const auto view = catalog->view();
+  ASSERT_EQ(view->by_id.size(), 3U);
+  EXPECT_EQ(view->by_id[0].first, one);
+  EXPECT_EQ(view->by_id[1].first, "agent-abc");
+  EXPECT_EQ(view->by_id[1].second->head().header.started_by, one);
+  EXPECT_EQ(view->by_id[2].first, "agent-def");
+  EXPECT_EQ(view->by_id[2].second->head().header.started_by, one);
+  EXPECT_EQ(view->projects.size(), 1U);
+  EXPECT_EQ(view->projects[0]->sessions.size(), 1U);
+}
+
+// Codex tells of a sub-agent in its first line; the database may be gone.
+TEST(SessionIdentityOfCodex, SubAgentIsAChildAndItsFirstMessageIsItsOwn) {
+  const testing::TempStore scratch;
+  StoreOfLines store("codex", scratch.root() + "/codex");
+  const std::string one = "11111111-1111-7111-8111-111111111111";
+  const std::string two = "33333333-3333-7333-8333-333333333333";
+  const auto said = [](const std::string& time, const std::string& text) {
+    return R"({"timestamp":"2026-05-01T)" + time +
+           R"(.000Z","type":"response_item","payload":{"type":"message","role":"user","content":)"
+           R"([{"type":"input_text","text":")" +
+           text + R"("}]}})";
+  };
+  const std::string meta = R"({"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":")";
+  const std::string of_one = meta + one + R"(","cwd":"/w/p"}})";
+  const std::string folder = "sessions/2026/05/01/rollout-2026-05-01T10-00-00-";
+  store.files[folder + one + ".jsonl"] = {of_one, said("10:00:01", "count the files")};
+  store.files[folder + two + ".jsonl"] = {
+      meta + two + R"(","cwd":"/w/p","source":{"subagent":{"thread_spawn":{"parent_thread_id":")" + one + R"("}}}}})",
+      of_one, said("10:05:00", "count the files"), said("10:06:00", "look for links")};
+  store.write();
+  const auto catalog = store.open();
+  const SessionPtr child = catalog->view()->by_id.back().second;
+  EXPECT_TRUE(catalog->view()->is_child(child->number()));
+  ASSERT_TRUE(child->refresh(Depth::index));
+  const auto guard = child->read();
+  std::vector<std::string> names;
+  for (Ordinal ordinal = 1; ordinal <= guard->index().size(); ++ordinal) {
+    names.emplace_back(guard->index().name(ordinal));
+  }
+  EXPECT_THAT(names, ElementsAre("inherited", "user"));
+}
+
+// A store that the user names as an agent's is that agent's, whatever its logs say.
+TEST(SessionIdentityOfNamedStores, NameDecides) {
+  const testing::TempStore scratch;
+  for (const char* agent : {"omp", "pi"}) {
+    for (const char* id : {"0196a000-0000-7000-8000-000000000003", "aaaa000011112222"}) {
+      StoreOfLines store(agent, scratch.root() + "/" + agent);
+      add_omp(store, id, id);
+      store.write();
+      const auto catalog = store.open();
+      const SessionPtr session = catalog->view()->by_id.front().second;
+      EXPECT_EQ(session->agent(), agent) << id;
+      ASSERT_TRUE(session->refresh(Depth::index));
+      EXPECT_EQ(session->agent(), agent) << id;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace arborfs
