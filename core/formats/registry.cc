@@ -56,6 +56,8 @@ struct Agent {
   Result<void> (*finish_removal)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
   std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
+  /// Opens the further stores in that folder; null if there never are any.
+  std::vector<BesideStore> (*open_beside)(const std::string& dir, bool is_own, Disk& disk) = nullptr;
 };
 
 std::vector<OwnPlace> own_places_of_omp() {
@@ -124,7 +126,11 @@ WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) 
 }
 
 std::vector<OwnPlace> own_places_of_claude() {
-  return {{own_claude_dir(), ""}};
+  std::vector<OwnPlace> places{{own_claude_dir(), ""}};
+  if (auto other = other_claude_dir()) {
+    places.push_back({*std::move(other), ""});
+  }
+  return places;
 }
 
 StorePtr open_claude(const std::string& dir, bool /*is_own*/, Disk& disk) {
@@ -162,7 +168,7 @@ constexpr std::array kAgents = {
     Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, has_log_name, nullptr, examine_omp_session},
     Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal, has_log_name},
     Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode,
-          has_place_of_opencode, finish_removal_of_opencode},
+          has_place_of_opencode, finish_removal_of_opencode, nullptr, make_opencode_stores_beside},
     Agent{"claude", own_places_of_claude, open_claude, make_claude_writer},
     Agent{"codex", own_places_of_codex, open_codex},
     Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat, has_place_of_goat},
@@ -213,6 +219,20 @@ Trashed in_store(Trashed trashed, const SessionStore& store) {
   trashed.sessions = store.paths().sessions;
   trashed.path = store.path_of(trashed.place);
   return trashed;
+}
+
+Error too_many_stores() {
+  return {Errc::invalid_argument, "a mount has at most " + std::to_string(StoreSet::kMost) + " stores"};
+}
+
+/// Adds the further stores in the folder of the last row.
+void add_beside(const Agent& agent, const std::string& dir, bool is_own, Disk& disk, std::vector<FoundStore>& rows) {
+  if (agent.open_beside == nullptr || !rows.back().store) {
+    return;
+  }
+  for (BesideStore& beside : agent.open_beside(dir, is_own, disk)) {
+    rows.push_back({agent.name, std::move(beside.place), std::move(beside.store), "", std::nullopt});
+  }
 }
 
 FoundStore find_own(const Agent& agent, const OwnPlace& own, const std::vector<FoundStore>& before, Access access,
@@ -274,16 +294,21 @@ Result<ChosenStore> parse_chosen_store(std::string_view word) {
 Result<std::vector<FoundStore>> find_stores(const std::vector<ChosenStore>& chosen, Access access, Disk& disk) {
   std::vector<FoundStore> found;
   if (chosen.size() > StoreSet::kMost) {
-    return Error{Errc::invalid_argument, "a mount has at most " + std::to_string(StoreSet::kMost) + " stores"};
+    return too_many_stores();
   }
   for (const ChosenStore& one : chosen) {
     ASSIGN_OR_RETURN(auto row, find_chosen(one, found, access, disk));
     found.push_back(std::move(row));
+    add_beside(*find_agent(one.agent), one.dir, false, disk, found);
+  }
+  if (found.size() > StoreSet::kMost) {
+    return too_many_stores();
   }
   if (chosen.empty()) {
     for (const Agent& agent : kAgents) {
       for (const OwnPlace& own : agent.own_places()) {
         found.push_back(find_own(agent, own, found, access, disk));
+        add_beside(agent, own.dir, true, disk, found);
       }
     }
   }

@@ -41,7 +41,7 @@ LogFile::LogFile(File file, const FileStat& stat, PooledFile::Opener reopen, std
 Result<std::shared_ptr<const LogSource>> LogFile::open(const Dir& dir, const std::string& name,
                                                        PooledFile::Opener reopen, const std::string& folder) {
   FileStat stat;
-  ASSIGN_OR_RETURN(auto file, File::open_in(dir, name, &stat));
+  ASSIGN_OR_RETURN(auto file, File::follow_in(dir, name, &stat));
   return of(std::move(file), stat, std::move(reopen), folder + "/" + name);
 }
 

@@ -16,10 +16,11 @@ namespace arborfs {
 
 class LogFile final : public LogSource {
  public:
-  /// Opens `name` in `dir`. A log of less than 8 MiB that starts with FF FE is decoded from UTF-16LE once, and every
-  /// offset counts bytes of the UTF-8 text (omp/FORMAT.md A1, A16). Errors: as File::open_in.
-  /// With `reopen` the file may be closed while it is not in use (pooled_file.h); a read fails with `stale` if the name
-  /// leads to another file by then. `folder` is that of place().
+  /// Opens `name` in `dir`, through a symbolic link if it is one. A log of less than 8 MiB that starts with FF FE is
+  /// decoded from UTF-16LE once, and every offset counts bytes of the UTF-8 text (omp/FORMAT.md A1, A16). Errors: as
+  /// File::follow_in. With `reopen` the file may be closed while it is not in use (pooled_file.h); a read fails with
+  /// `stale` if the name leads to another file by then. `folder` is that of
+  /// place().
   static Result<std::shared_ptr<const LogSource>> open(const Dir& dir, const std::string& name,
                                                        PooledFile::Opener reopen = {}, const std::string& folder = "");
   /// The same for a file that was opened elsewhere.

@@ -47,7 +47,9 @@ class LogSource {
   [[nodiscard]] virtual std::string_view place() const { return ""; }
   /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.
   [[nodiscard]] virtual bool is_decoded() const { return false; }
-  /// As read_at, but returns the bytes on disk even if is_decoded() (raw.jsonl).
+  /// How many bytes raw.jsonl has of a log that is_decoded(): by default, those on disk when it was opened.
+  [[nodiscard]] virtual std::uint64_t raw_size() const { return opened().size; }
+  /// As read_at, but returns the bytes of raw.jsonl even if is_decoded(): by default, those on disk.
   [[nodiscard]] virtual Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const {
     return read_at(offset, into);
   }

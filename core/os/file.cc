@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "core/base/result_macros.h"
+#include "core/os/links.h"
 
 namespace arborfs {
 
@@ -35,6 +36,15 @@ Result<FileStat> stat_fd(int fd) {
   return from_stat(st);
 }
 
+std::string path_of_fd(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
+bool is_link(const Dir& dir, const std::string& name) {
+  const auto st = is_plain_name(name) ? dir.stat(name) : Result<FileStat>(Errc::not_found, "");
+  return st && S_ISLNK(st->mode);
+}
+
 unsigned char type_from_mode(std::uint32_t mode) {
   return static_cast<unsigned char>(IFTODT(mode));
 }
@@ -51,9 +61,25 @@ Result<File> File::open_in(const Dir& dir, const std::string& name, FileStat* se
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
   UniqueFd fd(::openat(dir.fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd) {
-    return error_from_errno(errno, "cannot open the file");
+  return fd ? of_regular(std::move(fd), seen) : error_from_errno(errno, "cannot open the file");
+}
+
+/// Devices and FIFOs at the end of a link are not opened, since some act when they are.
+Result<File> File::follow_in(const Dir& dir, const std::string& name, FileStat* seen) {
+  auto file = open_in(dir, name, seen);
+  if (file || !is_link(dir, name)) {
+    return file;
   }
+  ASSIGN_OR_RETURN(const auto end, end_of_link(dir, name));
+  ASSIGN_OR_RETURN(const auto st, stat_fd(end.get()));
+  if (!S_ISREG(st.mode)) {
+    return Error{Errc::corrupt, "not a regular file"};
+  }
+  UniqueFd fd(::open(path_of_fd(end.get()).c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return fd ? of_regular(std::move(fd), seen) : error_from_errno(errno, "cannot open the file");
+}
+
+Result<File> File::of_regular(UniqueFd fd, FileStat* seen) {
   ASSIGN_OR_RETURN(auto st, stat_fd(fd.get()));
   if (!S_ISREG(st.mode)) {
     return Error{Errc::corrupt, "not a regular file"};
@@ -107,7 +133,30 @@ Result<Dir> Dir::open_below_root(const std::string& root, const std::string& nam
 }
 
 Result<Dir> Dir::open_in(const std::string& name) const {
-  return open_at(fd_.get(), "", name);
+  auto dir = open_at(fd_.get(), "", name);
+  if (dir) {
+    dir->is_linked_ = is_linked_;
+  }
+  return dir;
+}
+
+Result<Dir> Dir::follow(const std::string& name) const {
+  auto dir = open_in(name);
+  if (dir || !is_link(*this, name)) {
+    return dir;
+  }
+  ASSIGN_OR_RETURN(const auto end, end_of_link(*this, name));
+  UniqueFd fd(::openat(end.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd ? Result<Dir>(Dir(std::move(fd), true)) : error_from_errno(errno, "cannot open the folder");
+}
+
+Result<Dir> Dir::follow_below_root(const std::string& root, const std::string& name) {
+  auto dir = open_below_root(root, name);
+  if (dir) {
+    return dir;
+  }
+  ASSIGN_OR_RETURN(const auto above, open_root(root));
+  return above.follow(name);
 }
 
 Result<Dir> Dir::open_at(int base, const std::string& before, const std::string& name) {
@@ -130,6 +179,15 @@ Result<FileStat> Dir::stat(const std::string& name) const {
     return error_from_errno(errno, "cannot read the file's status");
   }
   return from_stat(st);
+}
+
+Result<FileStat> Dir::stat_end(const std::string& name) const {
+  ASSIGN_OR_RETURN(const auto st, stat(name));
+  if (!S_ISLNK(st.mode)) {
+    return st;
+  }
+  ASSIGN_OR_RETURN(const auto end, end_of_link(*this, name));
+  return stat_fd(end.get());
 }
 
 Result<FileStat> Dir::stat_root(const std::string& path) {

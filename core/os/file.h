@@ -1,5 +1,6 @@
-// Files and folders of a store, opened so that nothing in the store can lead outside it: relative to a folder that is
-// already open, never through a symbolic link, never blocking on a FIFO (FAILURES.md S3, S15; CONTRACT.md 8.3).
+// Files and folders of a store, opened relative to a folder that is already open, never blocking on a FIFO
+// (FAILURES.md S3, S15; CONTRACT.md 8.3). open_in() never passes a symbolic link; the functions called follow… do, for
+// logs and folders of logs, which people link.
 // All reads from the disk go through this header; all writes go through disk.h. Threads may share objects: every call
 // is positional.
 #pragma once
@@ -39,6 +40,9 @@ class File {
   /// symbolic link), corrupt if it is not a regular file, busy if no descriptors are left.
   static Result<File> open_in(const Dir& dir, const std::string& name, FileStat* seen = nullptr);
 
+  /// The same, but a symbolic link is followed wherever it leads. Errors also: those of end_of_link (links.h).
+  static Result<File> follow_in(const Dir& dir, const std::string& name, FileStat* seen = nullptr);
+
   /// Wraps the descriptor of a regular file that was opened elsewhere.
   static File of(UniqueFd fd) { return File(std::move(fd)); }
 
@@ -54,6 +58,7 @@ class File {
 
  private:
   explicit File(UniqueFd fd) : fd_(std::move(fd)) {}
+  static Result<File> of_regular(UniqueFd fd, FileStat* seen);
   UniqueFd fd_;
 };
 
@@ -71,19 +76,29 @@ class Dir {
   static Result<Dir> open_below_root(const std::string& root, const std::string& name);
   /// Opens a folder in this one. `name` is one component; a symbolic link is not followed.
   [[nodiscard]] Result<Dir> open_in(const std::string& name) const;
+  /// The same, but a symbolic link is followed wherever it leads. Errors also: those of end_of_link (links.h).
+  [[nodiscard]] Result<Dir> follow(const std::string& name) const;
+  /// The same as open_root(root) and then follow(name).
+  static Result<Dir> follow_below_root(const std::string& root, const std::string& name);
+  /// True if a follow() on the way to this folder passed a link.
+  [[nodiscard]] bool is_linked() const { return is_linked_; }
   /// All entries but "." and "..", sorted by the bytes of their names.
   [[nodiscard]] Result<std::vector<DirEntry>> list() const;
   /// lstat of a name in this folder.
   [[nodiscard]] Result<FileStat> stat(const std::string& name) const;
+  /// stat of what a name in this folder leads to, through a symbolic link if it is one. Errors also: those of
+  /// end_of_link (links.h).
+  [[nodiscard]] Result<FileStat> stat_end(const std::string& name) const;
   /// stat of what open_root() would open.
   [[nodiscard]] static Result<FileStat> stat_root(const std::string& path);
   [[nodiscard]] Result<FileStat> stat() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
-  explicit Dir(UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Dir(UniqueFd fd, bool is_linked = false) : fd_(std::move(fd)), is_linked_(is_linked) {}
   static Result<Dir> open_at(int base, const std::string& before, const std::string& name);
   UniqueFd fd_;
+  bool is_linked_ = false;
 };
 
 /// The target of the symbolic link at `path`; nothing if there is no link that can be read. Follows links in the

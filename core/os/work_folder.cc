@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -13,62 +12,11 @@
 namespace arborfs {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
-
-Error own_mount() {
-  return {Errc::not_permitted, "it is in a mount of arborfs"};
-}
-
-/// The path without links. Unlike realpath(3), it accesses no file system that is in `mounts`.
-Result<std::string> real_path_outside(const std::string& path, const std::set<std::string>& mounts) {
-  const auto first = path_components(path);
-  std::deque<std::string> rest(first.begin(), first.end());
-  std::string real;
-  for (int links = 0; !rest.empty();) {
-    const std::string part = std::move(rest.front());
-    rest.pop_front();
-    if (part == "..") {
-      real.erase(real.empty() ? 0 : real.rfind('/'));
-      continue;
-    }
-    const std::string next = real + "/" + part;
-    if (mounts.count(next) != 0) {
-      return own_mount();
-    }
-    const auto target = link_target(next);
-    if (!target) {
-      real = next;
-      continue;
-    }
-    if (++links > kMostLinks) {
-      return Error{Errc::not_found, path + ": too many symbolic links"};
-    }
-    if (target->starts_with('/')) {
-      real.clear();
-    }
-    const auto inserted = path_components(*target);
-    rest.insert(rest.begin(), inserted.begin(), inserted.end());
-  }
-  return real;
-}
-
 bool begins_with(const std::vector<std::string>& parts, const std::vector<std::string>& start) {
   return parts.size() >= start.size() && std::equal(start.begin(), start.end(), parts.begin());
 }
 
 }  // namespace
-
-std::vector<std::string> path_components(std::string_view path) {
-  std::vector<std::string> parts;
-  while (!path.empty()) {
-    const std::string_view part = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(part.size() + 1, path.size()));
-    if (!part.empty() && part != ".") {
-      parts.emplace_back(part);
-    }
-  }
-  return parts;
-}
 
 Result<WorkFolder> WorkFolder::open(const std::string& path) {
   if (!path.starts_with('/')) {

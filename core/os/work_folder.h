@@ -7,12 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/os/file.h"
+#include "core/os/links.h"
 
 namespace arborfs {
-
-/// Those of a path, without empty ones and ".".
-std::vector<std::string> path_components(std::string_view path);
 
 class WorkFolder {
  public:

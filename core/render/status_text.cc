@@ -61,10 +61,12 @@ json::Value damage_list(const std::vector<Damage>& damage, json::Document& owner
   return list;
 }
 
-json::Value counts_of(const RecordCounts& counts, json::Document& owner) {
+/// Numbers by their names.
+template <class Numbers>
+json::Value counts(const Numbers& numbers, json::Document& owner) {
   Object object(owner);
-  for (const auto& [type, count] : counts.by_type()) {
-    object.number(type, count);
+  for (const auto& [name, number] : numbers) {
+    object.number(name, number);
   }
   return object.take();
 }
@@ -74,7 +76,7 @@ json::Value store_list(const std::vector<MountStatus::Store>& stores, json::Docu
   for (const MountStatus::Store& store : stores) {
     Object object(owner);
     object.text("agent", store.agent).text("place", store.place).number("sessions", store.sessions);
-    object.text_or_null("problem", store.problem);
+    object.text_or_null("problem", store.problem).put("leftOut", counts(store.left_out, owner));
     list.PushBack(object.take(), owner.GetAllocator());
   }
   return list;
@@ -115,7 +117,7 @@ std::string session_status_json(const SessionStatus& status) {
   object.number("branches", status.branches).number("orphans", status.orphans);
   object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
   object.put("damage", damage_list(status.damage, owner));
-  object.put("notShown", counts_of(status.not_shown, owner));
+  object.put("notShown", counts(status.not_shown.by_type(), owner));
   object.texts("wholeRecordsInDamage", status.whole_records_in_damage);
   object.texts("erasedEntries", status.erased_entries).text_or_null("erasedFile", status.erased_file);
   object.texts("danglingLabels", status.dangling_labels).number("missingBlobs", status.missing_blobs);

@@ -3,6 +3,7 @@
 // newline.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,7 +95,8 @@ struct MountStatus {
     std::string agent;
     std::string place;
     std::uint64_t sessions = 0;
-    std::string problem;  // why its sessions cannot be listed, "" if they can
+    std::string problem;                            // why its sessions cannot be listed, "" if they can
+    std::map<std::string, std::uint64_t> left_out;  // by reason, how many names of logs are no sessions
   };
   std::vector<Store> stores;
   std::vector<std::string> last_errors;

@@ -1,7 +1,6 @@
 #include "core/session/catalog.h"
 
 #include <algorithm>
-#include <list>
 #include <set>
 
 #include "core/session/catalog_known.h"
@@ -16,26 +15,6 @@ namespace {
 constexpr std::size_t kMaxErrors = 20;
 
 }  // namespace
-
-/// The findings of one rescan, before they are sorted into moved, new and vanished logs.
-struct Catalog::Placing {
-  FolderScans found;  // folders that have been listed already
-  std::list<FoundLog> appeared;
-  std::vector<SessionPtr> missing;
-  std::vector<SessionPtr> changed;
-
-  /// The new place of a log that is missing; appeared.end() if it was not found.
-  [[nodiscard]] std::list<FoundLog>::iterator place_of(const Session& gone) {
-    return std::find_if(appeared.begin(), appeared.end(),
-                        [stat = gone.stat(), store = gone.store_number()](const FoundLog& log) {
-                          return log.place.store == store && log.stat.same_file(stat);
-                        });
-  }
-  [[nodiscard]] bool has_lost_any() {
-    return std::any_of(missing.begin(), missing.end(),
-                       [this](const SessionPtr& gone) { return place_of(*gone) == appeared.end(); });
-  }
-};
 
 Catalog::Catalog(StoreSet stores, std::string home, const std::string& state,
                  std::optional<std::size_t> most_index_bytes)
@@ -97,17 +76,29 @@ std::vector<SessionPtr> Catalog::all_sessions() const {
 void Catalog::rescan_folder_locked(const LogFolder& folder, Placing& placing) {
   std::vector<FoundLog> logs;
   const auto looked = placing.found.find(folder);
-  const auto is_new = [this](const LogPlace& place) { return at(place) == nullptr; };
+  const auto is_new = [this](const LogPlace& place) {
+    const std::lock_guard lock(mutex_);
+    return !known_->sessions.contains(place) && !known_->left_out.contains(place);
+  };
   auto found = looked != placing.found.end() ? std::move(looked->second) : stores_.logs(folder, is_new);
-  if (found) {
-    logs = std::move(found).value();
-  } else if (found.error().code != Errc::not_found) {
-    note_error("folder " + folder.name + ": " + found.error().message);
+  if (!found && found.error().code != Errc::not_found) {
+    leave_out(folder, found.error());
     return;
   }
+  if (found) {
+    logs = std::move(found).value();
+  }
   const std::lock_guard lock(mutex_);
+  forget_left_out(folder);
   std::set<std::string> present;  // files of known logs
   for (auto& log : logs) {
+    if (log.is_linked) {
+      known_->linked.insert(log.place);
+    }
+    if (!log.left_out.empty()) {
+      known_->left_out.emplace(std::move(log.place), std::move(log.left_out));
+      continue;
+    }
     const auto known = known_->sessions.find(log.place);
     if (known == known_->sessions.end()) {
       placing.appeared.push_back(std::move(log));
@@ -164,6 +155,7 @@ void Catalog::read_heads(const std::vector<SessionPtr>& added) {
 }
 
 void Catalog::finish(Placing& placing) {
+  leave_out_second_names(placing);
   for (const auto& session : placing.changed) {
     refresh_known(session);
   }
@@ -227,6 +219,7 @@ void Catalog::rescan() {
     placing.found = scan_folders(stores_, folders);
   }
   rescan_locked(folders, placing);
+  forget_other_folders(folders);
   finish(placing);
 }
 

@@ -140,6 +140,8 @@ class Catalog {
 
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
+  /// Refreshes the sessions to which a link leads and whose files have changed: no folder of the store reports that.
+  void look_at_links();
   /// Keeps loaded indexes within their memory bound; call it from time to time.
   void tidy();
   /// A process moved a leaf: reloads the moved leaves of all indexed sessions.
@@ -175,6 +177,8 @@ class Catalog {
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   [[nodiscard]] ViewCache& documents() const { return *documents_; }
+  /// What the last scans left out of the stores, in the order of stores, folders and names.
+  [[nodiscard]] std::vector<LeftOut> left_out() const;
   /// The last few failures, in words, without content.
   [[nodiscard]] std::vector<std::string> last_errors() const;
   void note_error(std::string text);
@@ -187,6 +191,13 @@ class Catalog {
   [[nodiscard]] std::vector<std::unique_ptr<OfStore>> states_in(const std::string& folder);
   [[nodiscard]] std::set<LogFolder> folders_to_scan(const std::vector<SessionPtr>& known);
   void rescan_folder_locked(const LogFolder& folder, Placing& placing);
+  void forget_left_out(const LogFolder& folder);
+  void leave_out(const LogFolder& folder, const Error& error);
+  void forget_other_folders(const std::set<LogFolder>& folders);
+  void leave_out_second_names(Placing& placing);
+  [[nodiscard]] bool is_still(const Session& session, const FileStat& file) const;
+  void give_way(const SessionPtr& session, Placing& placing);
+  [[nodiscard]] bool gives_way(const Session& session, const FoundLog& better) const;
   void rescan_locked(const std::set<LogFolder>& folders, Placing& placing);
   void rescan_in_turn(std::mutex& turn, const std::set<LogFolder>& folders);
   [[nodiscard]] std::mutex& turn_of(const LogFolder& folder);

@@ -1,14 +1,18 @@
 // The state of a catalog besides its view; for catalog*.cc only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/session/catalog.h"
+#include "core/session/parallel_scan.h"
 
 namespace arborfs {
 
@@ -38,8 +42,31 @@ struct Catalog::OfStore {
   Session::Shared shared;
 };
 
+/// The findings of one rescan, before they are sorted into moved, new and vanished logs.
+struct Catalog::Placing {
+  FolderScans found;  // folders that have been listed already
+  std::list<FoundLog> appeared;
+  std::vector<SessionPtr> missing;
+  std::vector<SessionPtr> changed;
+
+  /// The new place of a log that is missing; appeared.end() if it was not found.
+  [[nodiscard]] std::list<FoundLog>::iterator place_of(const Session& gone) {
+    return std::find_if(appeared.begin(), appeared.end(),
+                        [stat = gone.stat(), store = gone.store_number()](const FoundLog& log) {
+                          return log.place.store == store && log.stat.same_file(stat);
+                        });
+  }
+  [[nodiscard]] bool has_lost_any() {
+    return std::any_of(missing.begin(), missing.end(),
+                       [this](const SessionPtr& gone) { return place_of(*gone) == appeared.end(); });
+  }
+};
+
 struct Catalog::Known {
   std::map<LogPlace, SessionPtr> sessions;
+  /// Why a name in a folder of logs is no session (FoundLog::left_out); with the file "", why the folder has no logs.
+  std::map<LogPlace, std::string> left_out;
+  std::set<LogPlace> linked;  // sessions, and names in left_out, to which a symbolic link leads
   std::set<LogFolder> submounts;
   std::map<LogFolder, std::unique_ptr<std::mutex>>
       submount_turns;                                    // like rescan_mutex_, for each folder that ever was a submount

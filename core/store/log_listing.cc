@@ -1,7 +1,10 @@
 #include "core/store/log_listing.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -11,6 +14,8 @@
 
 namespace arborfs {
 namespace {
+
+constexpr std::array<std::string_view, 4> kCompressed{".gz", ".zst", ".xz", ".bz2"};
 
 /// False if it cannot be read.
 bool read_head(const Dir& dir, const Format& format, FoundLog& log) {
@@ -25,25 +30,84 @@ bool read_head(const Dir& dir, const Format& format, FoundLog& log) {
   return true;
 }
 
+/// False if the file has vanished.
+bool find_stat(const Dir& dir, FoundLog& log) {
+  const auto st = log.is_linked ? dir.stat_end(log.place.file) : dir.stat(log.place.file);
+  if (st) {
+    log.stat = *st;
+    log.left_out = S_ISREG(st->mode) ? "" : "a link to " + why_no_file(static_cast<unsigned char>(IFTODT(st->mode)));
+    return true;
+  }
+  log.left_out = st.error().message;
+  return st.error().code != Errc::not_found;
+}
+
+/// Adds what a directory entry with the name of a log is.
+void add_found(const Dir& dir, const DirEntry& entry, const Format& format, const HeadWanted& wants_head, FoundLog log,
+               std::vector<FoundLog>& found) {
+  log.is_linked = entry.type == DT_LNK || dir.is_linked();
+  if (entry.type != DT_REG && entry.type != DT_LNK) {
+    log.left_out = why_no_file(entry.type);
+    found.push_back(std::move(log));
+  } else if ((wants_head && wants_head(log.place) && read_head(dir, format, log)) || find_stat(dir, log)) {
+    found.push_back(std::move(log));
+  }
+}
+
 }  // namespace
 
-Result<std::vector<FoundLog>> list_logs(const Dir& dir, const std::string& folder, const Format& format,
-                                        const IsLogName& is_log_name, const HeadWanted& wants_head) {
-  ASSIGN_OR_RETURN(auto entries, dir.list());
+std::string_view why_not_compressed(std::string_view name, const IsLogName& is_log_name) {
+  for (const std::string_view ending : kCompressed) {
+    if (name.ends_with(ending) && is_log_name(name.substr(0, name.size() - ending.size()))) {
+      return "compressed in a way that its agent does not read";
+    }
+  }
+  return "";
+}
+
+std::string why_no_file(unsigned char type) {
+  switch (type) {
+    case DT_DIR:
+      return "a folder";
+    case DT_FIFO:
+      return "a FIFO";
+    case DT_SOCK:
+      return "a socket";
+    default:
+      return "a device";
+  }
+}
+
+std::vector<FoundLog> logs_among(const std::vector<DirEntry>& entries, const Dir& dir, const std::string& folder,
+                                 const Format& format, const IsLogName& is_log_name, const HeadWanted& wants_head,
+                                 const WhyLeftOut& why_left_out) {
   std::vector<FoundLog> found;
-  for (auto& entry : entries) {
-    if (entry.type != DT_REG || !is_log_name(entry.name)) {
+  for (const auto& entry : entries) {
+    if (is_log_name(entry.name)) {
+      add_found(dir, entry, format, wants_head, FoundLog{LogPlace{folder, entry.name}, {}, {}}, found);
       continue;
     }
-    FoundLog log{LogPlace{folder, std::move(entry.name)}, {}, {}};
-    if (wants_head && wants_head(log.place) && read_head(dir, format, log)) {
-      found.push_back(std::move(log));
-    } else if (auto st = dir.stat(log.place.file)) {
-      log.stat = *st;
-      found.push_back(std::move(log));
+    const std::string_view why = why_left_out ? why_left_out(entry.name) : why_not_compressed(entry.name, is_log_name);
+    if (!why.empty() && entry.type != DT_DIR) {
+      found.push_back({LogPlace{folder, entry.name}, {}, {}, false, std::string(why)});
     }
   }
   return found;
+}
+
+Result<std::vector<FoundLog>> list_logs(const Dir& dir, const std::string& folder, const Format& format,
+                                        const IsLogName& is_log_name, const HeadWanted& wants_head,
+                                        const WhyLeftOut& why_left_out) {
+  ASSIGN_OR_RETURN(const auto entries, dir.list());
+  return logs_among(entries, dir, folder, format, is_log_name, wants_head, why_left_out);
+}
+
+bool may_be_folder(const Dir& dir, const DirEntry& entry) {
+  if (entry.type != DT_LNK) {
+    return entry.type == DT_DIR;
+  }
+  const auto end = dir.stat_end(entry.name);
+  return end ? S_ISDIR(end->mode) : end.error().code != Errc::not_found;
 }
 
 }  // namespace arborfs

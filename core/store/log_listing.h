@@ -13,8 +13,27 @@ namespace arborfs {
 /// True for the names of logs.
 using IsLogName = std::function<bool(std::string_view name)>;
 
-/// As SessionStore::logs, for `dir`, which is `folder`: the regular files whose names are those of logs.
+/// Says of a name that is no log's why a file with it is left out nevertheless, as FoundLog::left_out; "" for the names
+/// of other files.
+using WhyLeftOut = std::function<std::string_view(std::string_view name)>;
+
+/// Why a compressed copy of a log, `<name of a log>.gz`, is no session; "" for other names.
+std::string_view why_not_compressed(std::string_view name, const IsLogName& is_log_name);
+
+/// Why something that has the name of a log is no session, by the type of its directory entry (DT_FIFO).
+std::string why_no_file(unsigned char type);
+
+/// As SessionStore::logs, for `dir`, which is `folder`. Without `why_left_out`, that is why_not_compressed().
+std::vector<FoundLog> logs_among(const std::vector<DirEntry>& entries, const Dir& dir, const std::string& folder,
+                                 const Format& format, const IsLogName& is_log_name, const HeadWanted& wants_head,
+                                 const WhyLeftOut& why_left_out = {});
+/// The same for a caller that does not need the entries of `dir`. Errors: those of listing it.
 Result<std::vector<FoundLog>> list_logs(const Dir& dir, const std::string& folder, const Format& format,
-                                        const IsLogName& is_log_name, const HeadWanted& wants_head);
+                                        const IsLogName& is_log_name, const HeadWanted& wants_head,
+                                        const WhyLeftOut& why_left_out = {});
+
+/// True for an entry of a sessions folder that is a folder of logs, or a link that leads to one or to nothing that can
+/// be examined: the listing of that folder says why. `dir` is the folder with the entry.
+bool may_be_folder(const Dir& dir, const DirEntry& entry);
 
 }  // namespace arborfs

@@ -64,11 +64,11 @@ LogFolderStore::LogFolderStore(const Format& format, StorePaths paths, std::stri
     : ReadOnlyStore(format, std::move(paths), disk), folder_(std::move(folder)), suffix_(std::move(suffix)) {}
 
 bool LogFolderStore::present() const {
-  return Dir::open_below_root(paths().sessions, folder_).has_value();
+  return Dir::follow_below_root(paths().sessions, folder_).has_value();
 }
 
 Result<std::vector<std::string>> LogFolderStore::folders() const {
-  ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(paths().sessions, folder_));
+  ASSIGN_OR_RETURN(const auto dir, Dir::follow_below_root(paths().sessions, folder_));
   return std::vector{folder_};
 }
 
@@ -90,8 +90,8 @@ Result<FileStat> LogFolderStore::stat(const LogPlace& place) const {
 Result<std::shared_ptr<const LogSource>> LogFolderStore::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
   auto reopen = [root = paths().sessions, place]() -> Result<File> {
-    ASSIGN_OR_RETURN(const auto again, Dir::open_below_root(root, place.folder));
-    return File::open_in(again, place.file);
+    ASSIGN_OR_RETURN(const auto again, Dir::follow_below_root(root, place.folder));
+    return File::follow_in(again, place.file);
   };
   return LogFile::open(dir, place.file, std::move(reopen), place.folder);
 }
@@ -102,7 +102,7 @@ Result<Dir> LogFolderStore::folder(const LogPlace& place) const {
 
 /// Other folders of the agent never belong to the store.
 Result<Dir> LogFolderStore::open_folder(const std::string& folder) const {
-  return folder == folder_ ? Dir::open_below_root(paths().sessions, folder)
+  return folder == folder_ ? Dir::follow_below_root(paths().sessions, folder)
                            : Result<Dir>(Errc::not_found, "no sessions folder");
 }
 

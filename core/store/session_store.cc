@@ -29,8 +29,23 @@ Result<Header> SessionStore::header(const LogPlace& place) const {
   return format_of(place).reader->read_header(*log);
 }
 
+bool SessionStore::is_link(const LogPlace& place) const {
+  const auto dir = folder(place);
+  const auto st = dir ? dir->stat(file_of(place)) : Result<FileStat>(dir.error());
+  return st && S_ISLNK(st->mode);
+}
+
+Result<void> check_no_link(const SessionStore& store, const LogPlace& place) {
+  if (!store.is_link(place)) {
+    return {};
+  }
+  return Error{Errc::unsupported,
+               "the session is a symbolic link, through which arborfs only reads; put the log in the link's place, or "
+               "name the store that holds the log with --store"};
+}
+
 Result<FileStat> stat_log(const Dir& folder, const std::string& file) {
-  auto st = folder.stat(file);
+  auto st = folder.stat_end(file);
   if (st && !S_ISREG(st->mode)) {
     return Error{Errc::corrupt, "not a regular file"};
   }

@@ -66,10 +66,20 @@ struct FoundHead {
   std::int64_t read_ns = 0;  // when reading began, ns since 1970
 };
 
+/// What a listing found under the name of a log.
 struct FoundLog {
   LogPlace place;
   FileStat stat;
   std::optional<FoundHead> head;
+  bool is_linked = false;     // a symbolic link leads to it, so its folder's events do not show all its changes
+  std::string left_out = {};  // why it is no session, in words that are the same for all of a kind; "" for a session
+};
+
+/// A file with the name of a log, or a folder of logs, that is no session.
+struct LeftOut {
+  std::uint8_t store = 0;  // as LogFolder::store
+  std::string path;
+  std::string reason;  // as FoundLog::left_out
 };
 
 /// Selects the logs whose heads a caller needs too; empty for none. Two threads may call it at once.
@@ -83,7 +93,8 @@ struct Breadcrumb {
   LogPlace place;        // of the session, "" if it is outside the store
 };
 
-/// The stat of a log in an open folder. Errors: not_found, permission, io; corrupt if it is not a regular file.
+/// The stat of a log in an open folder, or of what a link there leads to. Errors: not_found, permission, io; corrupt if
+/// it is not a regular file; those of end_of_link (core/os/links.h).
 Result<FileStat> stat_log(const Dir& folder, const std::string& file);
 
 /// A directory whose events concern the logs of a folder.
@@ -132,15 +143,16 @@ class SessionStore {
   [[nodiscard]] virtual Disk& disk() const = 0;
   /// False while the sessions folder does not exist; checked again on each call.
   [[nodiscard]] virtual bool present() const = 0;
-  /// The folders of logs, in byte order.
+  /// The folders of logs, in byte order, and links that lead to no folder: logs() says why they have no logs.
   [[nodiscard]] virtual Result<std::vector<std::string>> folders() const = 0;
   /// False for the name of a folder, below the sessions folder, that never holds logs.
   [[nodiscard]] virtual bool may_have_logs(std::string_view /*folder*/) const { return true; }
   /// True for a file name that logs of this store have. False for all names if its sessions are not files.
   [[nodiscard]] virtual bool is_log_name(std::string_view /*file*/) const { return false; }
-  /// Every log of a folder, in byte order; links, folders, FIFOs, dot files and other endings are left out. Wanted
-  /// heads are read while the folder is open, which takes a third of the calls needed one log at a time. Heads that
-  /// cannot be read are left out, and all heads in a store where that would gain nothing.
+  /// Every log of a folder, in byte order. Links are followed. Whatever else has the name of a log, or nearly, is there
+  /// with the reason why it is no session (FoundLog::left_out); dot files and other endings are not. Wanted heads are
+  /// read while the folder is open, which takes a third of the calls needed one log at a time. Heads that cannot be
+  /// read are left out, and all heads in a store where that would gain nothing.
   [[nodiscard]] virtual Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                            const HeadWanted& wants_head) const = 0;
   [[nodiscard]] virtual Result<FileStat> stat(const LogPlace& place) const = 0;
@@ -151,6 +163,8 @@ class SessionStore {
   [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const = 0;
   /// The session's header, for a listing. By default the log is opened and its header is read. Errors: as open, io.
   [[nodiscard]] virtual Result<Header> header(const LogPlace& place) const;
+  /// True if the session's own name is a symbolic link, which no write may replace.
+  [[nodiscard]] virtual bool is_link(const LogPlace& place) const;
   /// The folder that holds the log, for access to other files there or to many of its logs.
   [[nodiscard]] virtual Result<Dir> folder(const LogPlace& place) const = 0;
   /// The agent's files next to the log (omp/FORMAT.md F6). Errors: not_found if there are none.
@@ -166,9 +180,9 @@ class SessionStore {
     return Error{Errc::not_found, "the log is all that the agent keeps of the session"};
   }
   /// The file that the agent appends the session's records to; the caller has folder(place) open. Errors: as
-  /// File::open_in.
+  /// File::follow_in.
   [[nodiscard]] virtual Result<File> open_file(const Dir& folder, const LogPlace& place) const {
-    return File::open_in(folder, file_of(place));
+    return File::follow_in(folder, file_of(place));
   }
   /// The present signs of the agent's programs for their sessions; null if there are none. `is_running`: one of them
   /// runs (Format::programs).
@@ -203,6 +217,16 @@ class SessionStore {
   /// no_space, unsupported if the trash is on another file system; everything is renamed back then, unless only the
   /// sync of a folder failed.
   virtual Result<void> remove(const LogPlace& place, const Dir& trash) = 0;
+};
+
+/// Errors: unsupported if the session's own name is a symbolic link: a rewrite or a removal would take the link and not
+/// the log.
+Result<void> check_no_link(const SessionStore& store, const LogPlace& place);
+
+/// A store in the folder of another one of its agent.
+struct BesideStore {
+  std::string place;  // its file or folder
+  std::shared_ptr<SessionStore> store;
 };
 
 }  // namespace arborfs

@@ -81,6 +81,10 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   const auto head = session.head();
   status.bytes = head.stat.size;
   judge(session.format(), head.header, status);
+  if (const auto may = check_no_link(session.store(), session.place()); status.writable && !may) {
+    status.writable = false;
+    status.read_only_reason = may.error().message;
+  }
   std::shared_ptr<const LogSource> log;
   std::set<std::string> blobs;
   if (const auto guard = session.read()) {

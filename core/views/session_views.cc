@@ -28,12 +28,12 @@ ContentResult make_title(const ViewRequest& request) {
   return literal_content(title.empty() ? "" : visible_line(title, kWholeTitle) + "\n");
 }
 
-/// The bytes on disk of a log that is decoded.
-class BytesOnDisk final : public LogSource {
+/// The raw bytes of a log that is decoded.
+class RawBytes final : public LogSource {
  public:
-  explicit BytesOnDisk(std::shared_ptr<const LogSource> log) : LogSource(log->opened()), log_(std::move(log)) {}
+  explicit RawBytes(std::shared_ptr<const LogSource> log) : LogSource(log->opened()), log_(std::move(log)) {}
 
-  [[nodiscard]] Result<std::uint64_t> size() const override { return opened().size; }
+  [[nodiscard]] Result<std::uint64_t> size() const override { return log_->raw_size(); }
   [[nodiscard]] Result<FileStat> stat() const override { return log_->stat(); }
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
     return log_->read_raw_at(offset, into);
@@ -52,7 +52,7 @@ ContentResult make_raw(const ViewRequest& request) {
   }
   auto content = std::make_shared<Content>();
   if (raw->log->is_decoded()) {
-    content->add_range(std::make_shared<const BytesOnDisk>(raw->log), 0, raw->stat.size);
+    content->add_range(std::make_shared<const RawBytes>(raw->log), 0, raw->log->raw_size());
     return ContentPtr(content);
   }
   const std::uint64_t slot = raw->slot_bytes.size();
@@ -65,7 +65,9 @@ ContentResult make_raw(const ViewRequest& request) {
 
 std::optional<std::uint64_t> raw_size(const ViewRequest& request) {
   const auto raw = request.session.raw();
-  return raw ? std::optional(raw->stat.size) : std::nullopt;
+  return !raw                     ? std::nullopt
+         : raw->log->is_decoded() ? std::optional(raw->log->raw_size())
+                                  : std::optional(raw->stat.size);
 }
 
 ContentResult make_context(const ViewRequest& request) {

@@ -123,9 +123,16 @@ std::uint32_t StoreWatches::events_of(What what) {
   return 0;
 }
 
+/// A linked folder is watched through its descriptor, which has been opened without entering a mount of arborfs.
 bool StoreWatches::add(const std::string& path, const Watched& meaning) {
-  constexpr std::uint32_t kHow = IN_ONLYDIR | IN_DONT_FOLLOW | IN_MASK_ADD;
-  const int watch = ::inotify_add_watch(notify_.get(), path.c_str(), events_of(meaning.what) | kHow);
+  constexpr std::uint32_t kHow = IN_ONLYDIR | IN_MASK_ADD;
+  int watch = ::inotify_add_watch(notify_.get(), path.c_str(), events_of(meaning.what) | kHow | IN_DONT_FOLLOW);
+  if (watch < 0 && errno == ENOTDIR) {
+    const std::filesystem::path place = path;
+    const auto dir = Dir::follow_below_root(place.parent_path().string(), place.filename().string());
+    const std::string linked = dir ? "/proc/self/fd/" + std::to_string(dir->fd()) : "";
+    watch = dir ? ::inotify_add_watch(notify_.get(), linked.c_str(), events_of(meaning.what) | kHow) : -1;
+  }
   if (watch >= 0) {
     meanings_[watch].insert(meaning);
   } else if (errno == ENOSPC) {

@@ -203,6 +203,7 @@ struct Watcher::Impl {
       look_at_everything();
     } else {
       catalog.age_tails();
+      catalog.look_at_links();
     }
   }
 

@@ -35,10 +35,16 @@ Result<void> check_files(const Dir& folder, std::uint64_t files) {
   return fits ? Result<void>() : error_from_errno(ENOSPC, kCannotReserve);
 }
 
+Error refusal(const SessionPtr& session, std::string_view verb) {
+  const auto may = check_no_link(session->store(), session->place());
+  return may ? does_not_take(session->format(), verb) : may.error();
+}
+
 }  // namespace
 
 Result<void> Writer::check(const SessionPtr& session, bool /*force*/) {
-  return check_writable(session->format());
+  RETURN_IF_ERROR(check_writable(session->format()));
+  return check_no_link(session->store(), session->place());
 }
 
 Result<void> Writer::check_quiet(const SessionPtr& session, bool force) const {
@@ -94,7 +100,7 @@ Result<CreateResult> Writer::show_made(const LogPlace& place) {
 }
 
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText /*text*/) {
-  return does_not_take(session->format(), "append");
+  return refusal(session, "append");
 }
 
 Result<void> Writer::check_text(const SessionPtr& /*session*/, const std::string& /*at*/) {
@@ -107,30 +113,30 @@ Result<void> Writer::check_json(const SessionPtr& session, std::string_view /*te
 
 Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& /*target*/,
                                  const std::string& /*summary*/, bool /*force*/, bool /*pin*/) {
-  return does_not_take(session->format(), "branch");
+  return refusal(session, "branch");
 }
 
 Result<void> Writer::check_branch(const SessionPtr& session, const std::string& /*target*/) {
-  return does_not_take(session->format(), "branch");
+  return refusal(session, "branch");
 }
 
 Result<void> Writer::move_back(const SessionPtr& session, const LeafMove& /*move*/) {
-  return does_not_take(session->format(), "branch");
+  return refusal(session, "branch");
 }
 
 Result<AppendResult> Writer::label(const SessionPtr& session, const std::vector<LabelChange>& /*changes*/,
                                    bool /*force*/) {
-  return does_not_take(session->format(), "label");
+  return refusal(session, "label");
 }
 
 Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view /*title*/, bool /*force*/,
                                       std::string_view /*source*/) {
-  return does_not_take(session->format(), "title");
+  return refusal(session, "title");
 }
 
 Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& /*target*/, bool /*force*/,
                                   const std::optional<std::string>& /*title*/) {
-  return does_not_take(session->format(), "fork");
+  return refusal(session, "fork");
 }
 
 Result<AdoptResult> Writer::fork_to(const SessionPtr& /*session*/, const ForeignFork& wanted) {
@@ -151,40 +157,40 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
 }
 
 Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& /*cwd*/, bool /*force*/) {
-  return does_not_take(session->format(), "move");
+  return refusal(session, "move");
 }
 
 Result<void> Writer::remove(const SessionPtr& session, bool /*force*/) {
-  return does_not_take(session->format(), "remove");
+  return refusal(session, "remove");
 }
 
 Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
   if (!session->format().takes("remove")) {
-    return does_not_take(session->format(), "remove");
+    return refusal(session, "remove");
   }
   RETURN_IF_ERROR(check_allows_delete());
   return check(session, force);
 }
 
 Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacement& /*wanted*/, bool /*force*/) {
-  return does_not_take(session->format(), "replace");
+  return refusal(session, "replace");
 }
 
 Result<std::size_t> Writer::put_back_erased(const SessionPtr& session, bool /*force*/) {
-  return does_not_take(session->format(), "doctor --repair");
+  return refusal(session, "doctor --repair");
 }
 
 Result<AppendResult> Writer::summarize(const SessionPtr& session, const std::string& /*text*/, bool /*force*/) {
-  return does_not_take(session->format(), "summary");
+  return refusal(session, "summary");
 }
 
 Result<std::string> Writer::checkpoint(const SessionPtr& session, const CheckpointWanted& /*wanted*/, bool /*force*/) {
-  return does_not_take(session->format(), "checkpoint");
+  return refusal(session, "checkpoint");
 }
 
 Result<std::string> Writer::rewind(const SessionPtr& session, const std::string& /*checkpoint*/, bool /*dry_run*/,
                                    bool /*force*/) {
-  return does_not_take(session->format(), "rewind");
+  return refusal(session, "rewind");
 }
 
 RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {

@@ -54,9 +54,13 @@ Error WriterSet::with_advice(Error error, const std::string& agent) const {
   return error;
 }
 
-Writer& WriterSet::of(const SessionPtr& session) {
+Writer& WriterSet::of_agent(const SessionPtr& session) {
   const auto found = by_agent_.find(session->format().agent);
   return found == by_agent_.end() || !session->format().is_writable() ? *refusing_ : *found->second;
+}
+
+Writer& WriterSet::of(const SessionPtr& session) {
+  return session->store().is_link(session->place()) ? *refusing_ : of_agent(session);
 }
 
 void WriterSet::take_back_parts() {
@@ -109,7 +113,7 @@ Result<std::string> WriterSet::set_title(const SessionPtr& session, std::string_
 
 Result<CreateResult> WriterSet::fork(const SessionPtr& session, const std::string& target, bool force,
                                      const std::optional<std::string>& title) {
-  return of(session).fork(session, target, force, title);
+  return of_agent(session).fork(session, target, force, title);
 }
 
 Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignFork& wanted) {

@@ -49,8 +49,10 @@ class WriterSet final : public Writer {
                              bool force) override;
 
  private:
-  /// A writer that refuses everything if there is none for the session.
+  /// A writer that refuses everything if there is none for the session, or if the session is a link.
   [[nodiscard]] Writer& of(const SessionPtr& session);
+  /// The same for what leaves the session as it is.
+  [[nodiscard]] Writer& of_agent(const SessionPtr& session);
   /// The agents to which sessions can be forked, or of which sessions can be created.
   [[nodiscard]] std::vector<std::string> agents() const;
   [[nodiscard]] std::vector<std::string> creating_agents() const;

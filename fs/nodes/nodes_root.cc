@@ -46,7 +46,8 @@ std::vector<MountStatus::Store> rows_of(const StoreSet& stores) {
   std::vector<MountStatus::Store> rows;
   for (const auto& store : stores) {
     const auto problem = problem_of(*store);
-    rows.push_back({std::string(store->format().agent), store->paths().agent_dir, 0, problem ? problem->words : ""});
+    rows.push_back(
+        {std::string(store->format().agent), store->paths().agent_dir, 0, problem ? problem->words : "", {}});
   }
   return rows;
 }
@@ -67,6 +68,9 @@ std::string status_text(const MountState& state) {
     status.index_bytes += bytes;
     status.indexed_sessions += bytes != 0 ? 1 : 0;
     status.unreadable_sessions += session->head().problem.empty() ? 0 : 1;
+  }
+  for (const LeftOut& file : catalog.left_out()) {
+    ++status.stores[file.store].left_out[file.reason];
   }
   status.watching = state.watching();
   status.last_errors = catalog.last_errors();

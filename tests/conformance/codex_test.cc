@@ -1,6 +1,7 @@
 // Codex's threads read by Codex's rules: tests/codex/*.json hold the results of an independent reader for the files of
 // tests/codex/paginated and tests/codex/legacy.
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -270,11 +271,49 @@ TEST(CodexStore, FindsManyThreadsInTheOrderOfTheirIds) {
   EXPECT_EQ(files, wanted);
 }
 
-TEST(CodexSegmentOpener, CompressedSegmentsAreNotOpened) {
-  codex::SegmentFile file;
-  file.name.is_compressed = true;
-  codex::SegmentOpener opener("/nowhere", codex::SegmentOpener::Use::once);
-  EXPECT_EQ(opener.open(file).error().code, Errc::unsupported);
+/// Replaces every rollout below `home` by a compressed one.
+void compress_all(const fs::path& home) {
+  std::vector<fs::path> rollouts;
+  for (const auto& entry : fs::recursive_directory_iterator(home)) {
+    if (entry.path().filename().string().starts_with("rollout-")) {
+      rollouts.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : rollouts) {
+    const std::string bytes = codex_bytes(path);
+    std::string packed(ZSTD_compressBound(bytes.size()), '\0');
+    packed.resize(ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 3));
+    std::ofstream(path.string() + ".zst", std::ios::binary) << packed;
+    fs::remove(path);
+  }
+}
+
+TEST(CodexSamples, CompressedThreadsHaveTheSameBytes) {
+  for (const char* folder : {"paginated", "legacy"}) {
+    const testing::TempStore temp;
+    const fs::path copy = fs::path(temp.root()) / folder;
+    fs::copy(kSamples / folder, copy, fs::copy_options::recursive);
+    compress_all(copy);
+    const auto plain = make_codex_store((kSamples / folder).string(), Disk::real());
+    const auto packed = make_codex_store(copy.string(), Disk::real());
+    const auto wanted = plain->logs("sessions", [](const LogPlace&) { return true; });
+    const auto logs = packed->logs("sessions", [](const LogPlace&) { return true; });
+    ASSERT_TRUE(wanted && logs);
+    ASSERT_EQ(logs->size(), wanted->size());
+    for (std::size_t i = 0; i < logs->size(); ++i) {
+      const FoundLog& found = (*logs)[i];
+      ASSERT_TRUE(found.head && found.left_out.empty()) << found.left_out;
+      EXPECT_EQ(found.head->header.json, (*wanted)[i].head->header.json);
+      EXPECT_TRUE(packed->faults_of(found.place).empty());
+      const auto log = packed->open(found.place);
+      const auto other = plain->open((*wanted)[i].place);
+      ASSERT_TRUE(log && other);
+      EXPECT_EQ((*log)->opened(), found.stat);
+      EXPECT_EQ(*(*log)->stat(), found.stat);
+      EXPECT_EQ(*packed->stat(found.place), found.stat);
+      EXPECT_EQ(*(*log)->read(0, *(*log)->size()), *(*other)->read(0, *(*other)->size()));
+    }
+  }
 }
 
 TEST(CodexSamples, AStoreStatsAThreadAsItsLogDoes) {

@@ -96,14 +96,15 @@ def test_s2_blob_references_cannot_leave_the_blob_folder(case):
         equal(os.listdir(mount / "blobs"), [good], "blobs")
 
 
-def test_s3_links_in_the_store_are_not_followed(case):
-    """S3: symbolic links in place of a log, a project folder, a blob, an artifact or a breadcrumb show nothing of their
-    targets."""
+def test_s3_links_lead_only_to_logs(case):
+    """S3: symbolic links in place of a log and a project folder show the log, and nothing else of the folder; those in
+    place of a blob, an artifact or a breadcrumb show nothing of their targets."""
     outside = case.new_path("outside")
     (outside / "project").mkdir(parents=True)
     (outside / "secret").write_bytes(SECRET)
+    (outside / "project" / "secret").write_bytes(SECRET)
     session, good = case.agent.session(), case.agent.session()
-    session.user(SECRET.decode())
+    session.user("linked")
     (outside / "project" / f"{session.name}.jsonl").write_bytes(session.bytes)
     good.user("harmless")
     good.write()
@@ -119,8 +120,8 @@ def test_s3_links_in_the_store_are_not_followed(case):
     (case.agent.terminals / "pts-1").symlink_to(outside / "secret")
     (case.agent.terminals / "pts-2").write_text(f"/srv/shop\n{outside}/project/{session.name}.jsonl\n")
     with case.mount() as mount:
-        equal([name for name in os.listdir(mount / "projects" / "srv-shop") if name not in ("by-title", "cwd")],
-              [good.name], "sessions")
+        equal(sorted(name for name in os.listdir(mount / "projects" / "srv-shop") if name not in ("by-title", "cwd")),
+              sorted([good.name, session.name]), "sessions")
         for relative in paths_below(mount.path):
             path = mount / relative
             if path.is_symlink():

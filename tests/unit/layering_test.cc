@@ -91,6 +91,7 @@ const std::vector<Reserved> kReserved = {
     {std::regex("openssl/.*"), {"core/base/hash.cc"}},
     {std::regex("CLI/.*"), {"tools/"}},
     {std::regex("sqlite3\\.h"), {"core/sqlite/"}},
+    {std::regex("zstd\\.h"), {"core/log/zstd_log.cc"}},
 };
 
 struct Include {

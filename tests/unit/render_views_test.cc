@@ -243,8 +243,8 @@ TEST(StatusJson, MountMatchesTheGoldenFile) {
   status.store_present = true;
   status.sessions = 7;
   status.watching = "inotify";
-  status.stores = {{"omp", "/home/dev/.omp/agent", 7, ""},
-                   {"pi", "/home/dev/.pi/agent", 0, "there is no folder /home/dev/.pi/agent/sessions"}};
+  status.stores = {{"omp", "/home/dev/.omp/agent", 7, "", {{"a FIFO", 2}}},
+                   {"pi", "/home/dev/.pi/agent", 0, "there is no folder /home/dev/.pi/agent/sessions", {}}};
   const std::string text = mount_status_json(status);
   json::Document parsed;
   EXPECT_TRUE(json::parse(text, parsed));

@@ -81,6 +81,11 @@ class Doctor {
     return std::move(reports_);
   }
 
+  /// What the stores hold under names of logs and that is no session; nothing if only some sessions were named.
+  [[nodiscard]] std::vector<LeftOut> left_out() const {
+    return line_.sessions.empty() ? catalog_.left_out() : std::vector<LeftOut>();
+  }
+
  private:
   static RepairSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
 
@@ -113,6 +118,12 @@ class Doctor {
   }
 
   void mend_session(const SessionPtr& session) {
+    if (const auto may = check_no_link(session->store(), session->place()); !may) {
+      Report& report = reports_.back();
+      report.left = report.findings.size();
+      report.not_mended = line_.repair || line_.dry_run ? visible_line(may.error().message, kLineLength) : "";
+      return;
+    }
     if (session->format().is_plain) {
       mend(session, [&] { return faults_in(examine_session(*session, catalog_)); });
       return;
@@ -192,7 +203,16 @@ std::string mended_json(const Report& report) {
   return report.not_mended.empty() ? json.str() : json.add("error", report.not_mended).str();
 }
 
-void print_json(const std::vector<Report>& reports, std::size_t examined, const CommandLine& line, Terminal& io) {
+std::string left_out_json(const std::vector<LeftOut>& left_out) {
+  auto json = JsonText::lines();
+  for (const LeftOut& file : left_out) {
+    json.item_json(JsonText::object().add("path", file.path).add("reason", file.reason).str());
+  }
+  return json.str();
+}
+
+void print_json(const std::vector<Report>& reports, const std::vector<LeftOut>& left_out, std::size_t examined,
+                const CommandLine& line, Terminal& io) {
   auto findings = JsonText::lines();
   auto mended = JsonText::lines();
   std::size_t left = 0;
@@ -206,6 +226,7 @@ void print_json(const std::vector<Report>& reports, std::size_t examined, const 
     left += report.left;
   }
   auto json = JsonText::object().add("sessions", examined).add_json("findings", findings.str());
+  json.add_json("leftOut", left_out_json(left_out));
   if (line.repair || line.dry_run) {
     json.add("dryRun", line.dry_run).add_json("mended", mended.str()).add("left", left);
   }
@@ -243,6 +264,20 @@ void print_report(const Report& report, Terminal& io) {
   }
 }
 
+/// One line for each reason, with the first path.
+void print_left_out(const std::vector<LeftOut>& left_out, Terminal& io) {
+  std::map<std::string, std::pair<std::size_t, std::string>> by_reason;
+  for (const LeftOut& file : left_out) {
+    const auto row = by_reason.try_emplace(file.reason, 0, file.path).first;
+    ++row->second.first;
+  }
+  for (const auto& [reason, found] : by_reason) {
+    const auto& [number, path] = found;
+    io.out << "left out, " << visible_line(reason, kLineLength) << ": " << visible_line(path, kLineLength)
+           << (number > 1 ? " and " + grouped(number - 1) + " more; --json lists all" : "") << "\n";
+  }
+}
+
 std::string result_words(const std::vector<Report>& reports, const CommandLine& line) {
   std::size_t faults = 0;
   std::size_t files = 0;
@@ -266,11 +301,13 @@ std::string result_words(const std::vector<Report>& reports, const CommandLine& 
   return found + ", " + (left == 0 ? "none" : grouped(left)) + " left";
 }
 
-void print_words(const std::vector<Report>& reports, std::size_t examined, const CommandLine& line, Terminal& io) {
+void print_words(const std::vector<Report>& reports, const std::vector<LeftOut>& left_out, std::size_t examined,
+                 const CommandLine& line, Terminal& io) {
   for (const auto& report : reports) {
     print_report(report, io);
     print_mended(report, line, io);
   }
+  print_left_out(left_out, io);
   io.out << counted(examined, "session") << " examined, " << result_words(reports, line) << "\n";
 }
 
@@ -285,8 +322,11 @@ int run_doctor(const CommandLine& line, Terminal& io) {
   if (!sessions) {
     return fail(io, sessions.error());
   }
-  const auto reports = Doctor(line, **catalog).run(*sessions, io);
-  line.json ? print_json(reports, sessions->size(), line, io) : print_words(reports, sessions->size(), line, io);
+  Doctor doctor(line, **catalog);
+  const auto reports = doctor.run(*sessions, io);
+  const auto left_out = doctor.left_out();
+  line.json ? print_json(reports, left_out, sessions->size(), line, io)
+            : print_words(reports, left_out, sessions->size(), line, io);
   const bool clean = std::all_of(reports.begin(), reports.end(), [](const Report& report) { return report.left == 0; });
   return clean ? kDone : kFailed;
 }

@@ -1,4 +1,6 @@
 // arborfs stores: the stores of the user's agents, or those that the command line names.
+#include <map>
+
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
@@ -17,12 +19,13 @@ struct StoreRow {
   std::string_view agent;
   std::string place;
   std::uint64_t sessions = 0;
-  std::string_view state;  // ok, absent, unreadable
-  std::string problem;     // "" if it is ok
+  std::string_view state;                         // ok, absent, unreadable
+  std::string problem;                            // "" if it is ok
+  std::map<std::string, std::uint64_t> left_out;  // by reason, how many names of logs are no sessions
 };
 
 StoreRow row_of(const FoundStore& found) {
-  StoreRow row{found.agent, found.place, 0, "ok", ""};
+  StoreRow row{found.agent, found.place, 0, "ok", "", {}};
   if (!found.store) {
     row.state = found.refused ? "unreadable" : "absent";
     row.problem = found.why_not;
@@ -33,7 +36,7 @@ StoreRow row_of(const FoundStore& found) {
   return row;
 }
 
-/// Sets the numbers of sessions of the stores that are open.
+/// Sets the numbers of sessions, and of what is none, of the stores that are open.
 void count_sessions(const std::vector<FoundStore>& found, std::vector<StoreRow>& rows) {
   std::vector<std::shared_ptr<SessionStore>> stores;
   std::vector<StoreRow*> row_of_store;
@@ -51,6 +54,26 @@ void count_sessions(const std::vector<FoundStore>& found, std::vector<StoreRow>&
   for (const auto& [id, session] : catalog.view()->by_id) {
     ++row_of_store[session->store_number()]->sessions;
   }
+  for (const LeftOut& file : catalog.left_out()) {
+    ++row_of_store[file.store]->left_out[file.reason];
+  }
+}
+
+std::string left_out_json(const std::map<std::string, std::uint64_t>& left_out) {
+  auto json = JsonText::object();
+  for (const auto& [reason, number] : left_out) {
+    json.add(reason, number);
+  }
+  return json.str();
+}
+
+/// " (left out: 2 × a FIFO)"
+std::string left_out_words(const std::map<std::string, std::uint64_t>& left_out) {
+  std::string words;
+  for (const auto& [reason, number] : left_out) {
+    words += (words.empty() ? " (left out: " : ", ") + grouped(number) + " × " + visible_line(reason, kShownPath);
+  }
+  return words.empty() ? "" : words + ")";
 }
 
 void print_json(const std::vector<StoreRow>& rows, Terminal& io) {
@@ -59,6 +82,7 @@ void print_json(const std::vector<StoreRow>& rows, Terminal& io) {
     auto json = JsonText::object();
     json.add("agent", row.agent).add("place", row.place).add("sessions", row.sessions).add("state", row.state);
     row.problem.empty() ? json.add_json("problem", "null") : json.add("problem", row.problem);
+    json.add_json("leftOut", left_out_json(row.left_out));
     all.item_json(json.str());
   }
   io.out << terminal_safe_json(all.str()) << "\n";
@@ -69,7 +93,8 @@ void print_table(const std::vector<StoreRow>& rows, Terminal& io) {
   for (const StoreRow& row : rows) {
     table.add({std::string(row.agent), row.place.empty() ? "-" : visible_line(row.place, kShownPath),
                grouped(row.sessions),
-               std::string(row.state) + (row.problem.empty() ? "" : ": " + visible_line(row.problem, kShownPath))});
+               std::string(row.state) + (row.problem.empty() ? "" : ": " + visible_line(row.problem, kShownPath)) +
+                   left_out_words(row.left_out)});
   }
   for (const std::string& line : table.lines(0)) {
     io.out << line << "\n";

@@ -35,6 +35,13 @@ std::string own_claude_dir() {
   return chosen.empty() ? environment_variable("HOME") + "/.claude" : chosen;
 }
 
+std::optional<std::string> other_claude_dir() {
+  const std::string config = environment_variable("XDG_CONFIG_HOME");
+  std::string dir = (config.empty() ? environment_variable("HOME") + "/.config" : config) + "/claude";
+  const bool is_used = environment_variable("CLAUDE_CONFIG_DIR").empty() && Dir::open_root(dir + "/projects");
+  return is_used ? std::optional(std::move(dir)) : std::nullopt;
+}
+
 std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, Disk& disk) {
   StorePaths paths;
   paths.agent_dir = resolved_path(config_dir);

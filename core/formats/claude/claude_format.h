@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/store/session_store.h"
@@ -13,6 +14,10 @@ const Format& claude_format();
 
 /// Claude Code's default folder: $CLAUDE_CONFIG_DIR, else ~/.claude.
 std::string own_claude_dir();
+
+/// The folder that some versions used instead, $XDG_CONFIG_HOME/claude, else ~/.config/claude, if it has transcripts
+/// (claude/FORMAT.md A1). Nothing if $CLAUDE_CONFIG_DIR names one.
+std::optional<std::string> other_claude_dir();
 
 /// The store in that folder, which need not exist. `disk` outlives it.
 std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, Disk& disk);

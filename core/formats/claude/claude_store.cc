@@ -3,12 +3,16 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/formats/claude/running_sessions.h"
 #include "core/log/log_file.h"
 #include "core/os/leftover_files.h"
+#include "core/os/links.h"
 #include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
 
@@ -18,45 +22,105 @@ namespace {
 constexpr std::string_view kSuffix = ".jsonl";
 constexpr std::string_view kOrphaned = "orphaned-";
 constexpr std::string_view kSubAgents = "subagents";
+constexpr std::string_view kJournal = "journal.jsonl";   // of a workflow, in a folder of sub-agents
 constexpr std::string_view kDescription = ".meta.json";  // of a sub-agent, next to its transcript
+constexpr std::size_t kSubAgentsAt = 2;                  // in the components of a folder of sub-agents
+constexpr std::size_t kDeepest = 20;                     // components of a folder
+constexpr std::size_t kMostFolders = 10'000;             // of the sub-agents of one session
+
+bool is_line_file(std::string_view name) {
+  return name.size() > kSuffix.size() && name.front() != '.' && name.ends_with(kSuffix);
+}
 
 bool is_transcript_name(std::string_view name) {
-  return name.size() > kSuffix.size() && name.front() != '.' && name.ends_with(kSuffix) && !name.starts_with(kOrphaned);
+  return is_line_file(name) && !name.starts_with(kOrphaned);
 }
 
-Result<Dir> no_folder() {
-  return Result<Dir>(Errc::not_found, "no sessions folder");
+bool is_sub_agent_name(std::string_view name) {
+  return is_transcript_name(name) && name != kJournal;
 }
 
-/// Opens `<project>` or `<project>/<session>/subagents`.
+bool is_of_sub_agents(std::string_view folder) {
+  return folder.find('/') != std::string_view::npos;
+}
+
+std::string_view why_left_out(std::string_view name) {
+  return is_line_file(name) && name.starts_with(kOrphaned) ? "set aside by Claude Code as orphaned-…"
+                                                           : why_not_compressed(name, is_transcript_name);
+}
+
+/// Opens `<project>` or `<project>/<session>/subagents[/…]`.
 Result<Dir> open_folder(const std::string& root, std::string_view folder) {
-  const std::size_t slash = folder.find('/');
-  ASSIGN_OR_RETURN(auto project, Dir::open_below_root(root, std::string(folder.substr(0, slash))));
-  if (slash == std::string_view::npos) {
-    return project;
+  const auto parts = path_components(folder);
+  if (parts.empty() || parts.size() == kSubAgentsAt || (parts.size() > 1 && parts[kSubAgentsAt] != kSubAgents)) {
+    return Error{Errc::not_found, "no sessions folder"};
   }
-  const std::string_view rest = folder.substr(slash + 1);
-  const std::size_t second = rest.find('/');
-  if (second == std::string_view::npos || rest.substr(second + 1) != kSubAgents) {
-    return no_folder();
+  if (parts.size() > kDeepest) {
+    return Error{Errc::unsupported, "a folder that is nested too deeply"};
   }
-  ASSIGN_OR_RETURN(const auto session, project.open_in(std::string(rest.substr(0, second))));
-  return session.open_in(std::string(kSubAgents));
+  ASSIGN_OR_RETURN(auto dir, Dir::follow_below_root(root, parts.front()));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    ASSIGN_OR_RETURN(dir, dir.follow(parts[i]));
+  }
+  return dir;
 }
+
+/// The folders of the sub-agents of one session, each once even if links form loops.
+class SubAgentFolders {
+ public:
+  explicit SubAgentFolders(std::vector<std::string>& folders) : folders_(folders) {}
+
+  /// `session` is the folder of this name. A session without sub-agents has none.
+  void add(const Dir& session, const std::string& name) {
+    if (auto dir = session.follow(std::string(kSubAgents))) {
+      open_.emplace_back(*std::move(dir), name + '/' + std::string(kSubAgents));
+    }
+    while (!open_.empty() && seen_.size() < kMostFolders) {
+      const auto [dir, folder] = std::move(open_.back());
+      open_.pop_back();
+      add_one(dir, folder);
+    }
+  }
+
+ private:
+  void add_one(const Dir& dir, const std::string& folder) {
+    const auto st = dir.stat();
+    if (!st || !seen_.emplace(st->dev, st->ino).second) {
+      return;
+    }
+    folders_.push_back(folder);
+    const auto entries = dir.list();
+    const bool is_deepest = path_components(folder).size() >= kDeepest;
+    for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+      if (!may_be_folder(dir, entry) || is_sub_agent_name(entry.name)) {
+        continue;
+      }
+      std::string inner = folder + '/' + entry.name;
+      auto opened = is_deepest ? Result<Dir>(Errc::unsupported, "") : dir.follow(entry.name);
+      if (opened) {
+        open_.emplace_back(*std::move(opened), std::move(inner));
+      } else {
+        folders_.push_back(std::move(inner));  // its listing says why it cannot be read
+      }
+    }
+  }
+
+  std::vector<std::string>& folders_;
+  std::vector<std::pair<Dir, std::string>> open_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen_;  // by device and inode
+};
 
 /// Appends the project's own folder and those of its sessions' sub-agents. A project that cannot be read has none of
 /// the latter.
 void add_folders(const Dir& root, const std::string& project, std::vector<std::string>& folders) {
   folders.push_back(project);
-  const auto dir = root.open_in(project);
+  const auto dir = root.follow(project);
   const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
-  if (!entries) {
-    return;
-  }
-  for (const DirEntry& entry : *entries) {
-    const auto session = entry.type == DT_DIR ? dir->open_in(entry.name) : no_folder();
-    if (session && session->open_in(std::string(kSubAgents))) {
-      folders.push_back(project + '/' + entry.name + '/' + std::string(kSubAgents));
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    if (entry.type == DT_DIR || entry.type == DT_LNK) {
+      if (const auto session = dir->follow(entry.name)) {
+        SubAgentFolders(folders).add(*session, project + '/' + entry.name);
+      }
     }
   }
 }
@@ -65,6 +129,11 @@ void add_folders(const Dir& root, const std::string& project, std::vector<std::s
 
 bool Store::is_log_name(std::string_view file) const {
   return is_transcript_name(file);
+}
+
+std::optional<LogPlace> Store::log_of(const std::string& folder, const std::string& file) const {
+  const bool is_log = is_of_sub_agents(folder) ? is_sub_agent_name(file) : is_transcript_name(file);
+  return is_log ? std::optional(LogPlace{folder, file}) : std::nullopt;
 }
 
 bool Store::present() const {
@@ -76,7 +145,7 @@ Result<std::vector<std::string>> Store::folders() const {
   ASSIGN_OR_RETURN(const auto entries, root.list());
   std::vector<std::string> folders;
   for (const DirEntry& entry : entries) {
-    if (entry.type == DT_DIR) {
+    if (may_be_folder(root, entry)) {
       add_folders(root, entry.name, folders);
     }
   }
@@ -86,7 +155,8 @@ Result<std::vector<std::string>> Store::folders() const {
 
 Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
   ASSIGN_OR_RETURN(const auto dir, open_folder(paths().sessions, folder));
-  return list_logs(dir, folder, format(), is_transcript_name, wants_head);
+  return list_logs(dir, folder, format(), is_of_sub_agents(folder) ? is_sub_agent_name : is_transcript_name, wants_head,
+                   why_left_out);
 }
 
 Result<FileStat> Store::stat(const LogPlace& place) const {
@@ -98,7 +168,7 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
   ASSIGN_OR_RETURN(const auto dir, folder(place));
   auto reopen = [root = paths().sessions, place]() -> Result<File> {
     ASSIGN_OR_RETURN(const auto again, open_folder(root, place.folder));
-    return File::open_in(again, place.file);
+    return File::follow_in(again, place.file);
   };
   return LogFile::open(dir, place.file, std::move(reopen), place.folder);
 }
@@ -110,7 +180,7 @@ Result<Dir> Store::folder(const LogPlace& place) const {
 Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
   const std::string stem(place.stem());
-  const bool is_sub_agent = place.folder.find('/') != std::string::npos;
+  const bool is_sub_agent = is_of_sub_agents(place.folder);
   return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
 }

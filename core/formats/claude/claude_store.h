@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,14 @@
 
 namespace arborfs::claude {
 
-/// A folder of logs is `<project>`, or `<project>/<session>/subagents` for the sub-agents of one session.
+/// A folder of logs is `<project>`, or `<project>/<session>/subagents` and each folder below it for the sub-agents of
+/// one session.
 class Store : public ReadOnlyStore {
  public:
   using ReadOnlyStore::ReadOnlyStore;
 
   [[nodiscard]] bool is_log_name(std::string_view file) const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
   [[nodiscard]] bool present() const override;
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,

@@ -74,6 +74,9 @@ Result<Dir> CodexStore::folder(const LogPlace& place) const {
 std::string CodexStore::path_of(const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
+  if (place.file.find('/') != std::string::npos) {
+    return home() + "/" + place.file;  // left out
+  }
   if (found == now->threads().end()) {
     return ReadOnlyStore::path_of(place);
   }
@@ -106,7 +109,13 @@ std::vector<WatchedDir> CodexStore::watched() const {
     now = read_table();
   }
   for (const ThreadTable::Listed& listed : now->listed()) {
-    dirs.push_back({home() + "/" + listed.folder, std::string(kFolder), !listed.has_files});
+    const std::string path = home() + "/" + listed.folder;
+    if (listed.has_folders) {
+      dirs.push_back({path, std::string(kFolder), true});
+    }
+    if (listed.has_files) {
+      dirs.push_back({path, std::string(kFolder), false});
+    }
   }
   return dirs;
 }
@@ -118,7 +127,8 @@ std::optional<LogPlace> CodexStore::log_of(const std::string& folder, const std:
     const bool is_known = now->find(name->segment) != nullptr;
     return LogPlace{folder, is_known ? file_of_thread(name->thread) : file};
   }
-  const bool concerns_all = file == ThreadNames::kFile || file == kFolder || file == kArchive;
+  const bool may_be_folder = file.find('.') == std::string::npos;
+  const bool concerns_all = may_be_folder || file == ThreadNames::kFile || file == kFolder || file == kArchive;
   return concerns_all ? std::optional(LogPlace{folder, file}) : std::nullopt;
 }
 
@@ -169,7 +179,9 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
   std::vector<std::optional<FoundLog>> looks;
   looks.reserve(now->threads().size());
   for (const auto& [thread, files] : now->threads()) {
-    looks.emplace_back(FoundLog{LogPlace{folder, file_of_thread(thread)}, {}, {}});
+    const bool is_linked =
+        std::any_of(files.begin(), files.end(), [](const SegmentFile& file) { return file.is_linked; });
+    looks.emplace_back(FoundLog{LogPlace{folder, file_of_thread(thread)}, {}, {}, is_linked, ""});
   }
   parallel_for((looks.size() + kLooksAtOnce - 1) / kLooksAtOnce, [&](std::size_t part) {
     const std::size_t begin = part * kLooksAtOnce;
@@ -181,6 +193,9 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
     if (log) {
       found.push_back(*std::move(log));
     }
+  }
+  for (const LeftOutFile& file : now->left_out()) {
+    found.push_back({LogPlace{folder, file.path}, {}, {}, false, file.reason});
   }
   return found;
 }
@@ -242,7 +257,7 @@ Result<File> CodexStore::open_file(const Dir& /*folder*/, const LogPlace& place)
   }
   const SegmentFile& newest = found->second.back();
   ASSIGN_OR_RETURN(const auto dir, open_below(home(), newest.folder));
-  return File::open_in(dir, newest.file);
+  return File::follow_in(dir, newest.file);
 }
 
 /// This works even without a program called codex: another program may embed it.
@@ -271,10 +286,9 @@ std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
   const auto planned = plan(*now, std::string(place.stem()));
   for (const Planned& segment : planned ? *planned : std::vector<Planned>()) {
     const SegmentFile* base = segment.head.base ? now->find(segment.head.base->segment) : nullptr;
-    if (segment.head.base && (base == nullptr || base->name.is_compressed)) {
+    if (segment.head.base && base == nullptr) {
       found.push_back({"missing_segment", "the history of " + segment.file.file + " begins in the segment " +
-                                              segment.head.base->segment + ", which is " +
-                                              (base == nullptr ? "not there" : "compressed and so not read")});
+                                              segment.head.base->segment + ", which is not there"});
     }
   }
   return found;
@@ -300,8 +314,7 @@ SegmentHead CodexStore::head_of(const SegmentFile& file, SegmentOpener& opener) 
   return *head;
 }
 
-/// The thread's segments and those with which its history begins, each base before the segments based on it. Compressed
-/// ones of other threads are left out.
+/// The thread's segments and those with which its history begins, each base before the segments based on it.
 Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread,
                                                           SegmentOpener& opener) const {
   const auto own = table.threads().find(thread);
@@ -317,7 +330,6 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
     while (at != nullptr && chain.size() < kMostBases && seen.insert(at->name.segment).second) {
       chain.push_back({*at, head_of(*at, opener), at->name.thread == thread, UINT64_MAX});
       at = chain.back().head.base ? table.find(chain.back().head.base->segment) : nullptr;
-      at = at != nullptr && at->name.is_compressed && at->name.thread != thread ? nullptr : at;
     }
     std::move(chain.rbegin(), chain.rend(), std::back_inserter(planned));
   }

@@ -44,7 +44,7 @@ Result<std::vector<ShownFiles::Item>> SegmentFiles::list(const std::string& path
 Result<ShownFiles::Content> SegmentFiles::open(const std::string& path) const {
   ASSIGN_OR_RETURN(const auto segment, segment_of(path));
   ASSIGN_OR_RETURN(const auto dir, open_below(home_, segment.folder));
-  ASSIGN_OR_RETURN(auto file, File::open_in(dir, segment.file));
+  ASSIGN_OR_RETURN(auto file, File::follow_in(dir, segment.file));
   return Content(std::move(file));
 }
 

@@ -2,17 +2,13 @@
 
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/result_macros.h"
+#include "core/formats/codex/segments_log.h"
 #include "core/log/log_file.h"
+#include "core/log/zstd_log.h"
 
 namespace arborfs::codex {
-namespace {
-
-Error compressed() {
-  return {Errc::unsupported, "Codex has compressed the thread; resume it with codex to make it readable again"};
-}
-
-}  // namespace
 
 SegmentOpener::SegmentOpener(std::string home, Use use) : home_(std::move(home)), use_(use) {}
 
@@ -28,9 +24,6 @@ Result<void> SegmentOpener::go_to(const std::string& folder) {
 }
 
 Result<std::shared_ptr<const LogSource>> SegmentOpener::open(const SegmentFile& file) {
-  if (file.name.is_compressed) {
-    return compressed();
-  }
   if (const auto known = files_.find(file.name.segment); known != files_.end()) {
     return known->second;
   }
@@ -39,10 +32,14 @@ Result<std::shared_ptr<const LogSource>> SegmentOpener::open(const SegmentFile& 
   if (use_ == Use::lasting) {
     reopen = [home = home_, folder = file.folder, name = file.file]() -> Result<File> {
       ASSIGN_OR_RETURN(const auto again, open_below(home, folder));
-      return File::open_in(again, name);
+      return File::follow_in(again, name);
     };
   }
   ASSIGN_OR_RETURN(auto log, LogFile::open(*dir_, file.file, std::move(reopen)));
+  if (file.name.is_compressed) {
+    ASSIGN_OR_RETURN(log, use_ == Use::lasting ? ZstdLog::open(std::move(log), Cancellation::current())
+                                               : ZstdLog::open_start(*log, kLongestHead));
+  }
   files_.emplace(file.name.segment, log);
   return log;
 }

@@ -15,14 +15,14 @@ namespace arborfs::codex {
 class SegmentOpener {
  public:
   enum class Use : std::uint8_t {
-    once,     // the files are read now and closed
+    once,     // the files are read now and closed; of compressed ones only the first line is there
     lasting,  // they stay open, and give their descriptors to others when those become scarce
   };
   /// `home` is Codex's folder.
   SegmentOpener(std::string home, Use use);
 
-  /// The same object for the same segment until let_go(). Errors: unsupported if Codex has compressed it; those of
-  /// LogFile.
+  /// The same object for the same segment until let_go(). A compressed one is decoded. Errors: those of LogFile and
+  /// ZstdLog.
   Result<std::shared_ptr<const LogSource>> open(const SegmentFile& file);
   /// Forgets the files, not the folder that was opened last.
   void let_go() { files_.clear(); }

@@ -106,9 +106,20 @@ Result<FileStat> SegmentsLog::stat() const {
   ThreadStat all;
   for (const Segment& segment : segments_) {
     ASSIGN_OR_RETURN(const auto st, segment.file->stat());
-    all.add(st, &segment == &segments_.back() || segment.is_own ? st.size : segment.length, segment.is_own);
+    const bool is_whole = &segment == &segments_.back() || segment.is_own;
+    const std::uint64_t part = segment.file->is_decoded() ? std::min(st.size, segment.length) : segment.length;
+    all.add(st, is_whole ? st.size : part, segment.is_own);
   }
   return all.of_thread(facts_);
+}
+
+bool SegmentsLog::is_decoded() const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [](const Segment& segment) { return segment.file->is_decoded(); });
+}
+
+std::uint64_t SegmentsLog::raw_size() const {
+  return segments_.back().start + segments_.back().length;
 }
 
 const Segment& SegmentsLog::at(std::uint64_t offset) const {

@@ -72,6 +72,9 @@ class SegmentsLog final : public LogSource {
   [[nodiscard]] Result<std::uint64_t> size() const override;
   [[nodiscard]] Result<FileStat> stat() const override;
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
+  /// True if a segment is compressed. Its raw bytes are what it holds, since offsets count them (codex/FORMAT.md A3).
+  [[nodiscard]] bool is_decoded() const override;
+  [[nodiscard]] std::uint64_t raw_size() const override;
   /// Null unless the thread is one file.
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
 

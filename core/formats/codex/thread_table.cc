@@ -4,87 +4,173 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/store/log_listing.h"
 
 namespace arborfs::codex {
 namespace {
 
 struct Root {
   std::string_view folder;
-  int levels;  // of folders between it and the files
+  std::size_t dated_levels;  // of folders that Codex makes between it and the files
 };
 
 constexpr std::array kRoots = {Root{"sessions", 3}, Root{"archived_sessions", 0}};
+constexpr std::size_t kDeepest = 20;           // levels of folders below a root
+constexpr std::size_t kMostFolders = 100'000;  // a link may lead to any folder
 
-/// A year, a month or a day.
-bool is_date_part(std::string_view name) {
-  return !name.empty() && name.size() <= 4 &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+/// Why a file below a root that is no rollout is left out; "" for files that nobody expects to be one.
+std::string_view why_no_rollout(std::string_view name) {
+  if (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst")) {
+    return "its name is not that of a rollout";
+  }
+  if (name.starts_with("rollout-") && name.ends_with(".json")) {
+    return "written by the first Codex, whose files no later version reads";
+  }
+  return why_not_compressed(name, [](std::string_view log) { return log.ends_with(".jsonl"); });
+}
+
+/// A preferred file of a segment comes first.
+bool is_preferred(const SegmentFile& a, const SegmentFile& b) {
+  const auto rank = [](const SegmentFile& file) {
+    return std::tuple(file.is_linked, !file.folder.starts_with(kRoots.front().folder), file.name.is_compressed);
+  };
+  return rank(a) < rank(b);
 }
 
 }  // namespace
 
 Result<Dir> open_below(const std::string& home, std::string_view folder) {
   std::size_t slash = folder.find('/');
-  ASSIGN_OR_RETURN(auto dir, Dir::open_below_root(home, std::string(folder.substr(0, slash))));
+  ASSIGN_OR_RETURN(auto dir, Dir::follow_below_root(home, std::string(folder.substr(0, slash))));
   while (slash != std::string_view::npos) {
     folder.remove_prefix(slash + 1);
     slash = folder.find('/');
-    ASSIGN_OR_RETURN(dir, dir.open_in(std::string(folder.substr(0, slash))));
+    ASSIGN_OR_RETURN(dir, dir.follow(std::string(folder.substr(0, slash))));
   }
   return dir;
 }
 
+/// A folder on the way down from a root.
+struct ThreadTable::Open {
+  Dir dir;
+  std::string folder;
+  std::size_t level = 0;         // 0 for the root
+  std::size_t dated_levels = 0;  // of the root
+};
+
 ThreadTable ThreadTable::read(const std::string& home) {
   ThreadTable table;
   for (const Root& root : kRoots) {
-    if (const auto dir = open_below(home, root.folder)) {
-      table.list(*dir, std::string(root.folder), root.levels);
+    if (auto dir = open_below(home, root.folder)) {
+      table.list_all(*std::move(dir), std::string(root.folder), root.dated_levels);
+    } else if (dir.error().code != Errc::not_found) {
+      table.leave_out(std::string(root.folder), dir.error().message);
     }
   }
   table.settle();
   return table;
 }
 
-/// The tree has at most the given number of levels, so this recursion ends.
-void ThreadTable::list(const Dir& dir, const std::string& folder, int levels) {
-  const auto st = dir.stat();
-  const auto entries = dir.list();
-  if (!st || !entries) {
-    return;
-  }
-  listed_.push_back({folder, levels == 0, st->mtime_ns});
-  for (const DirEntry& entry : *entries) {
-    if (levels == 0 && entry.type == DT_REG) {
-      add(dir, folder, entry.name);
-    } else if (levels > 0 && entry.type == DT_DIR && is_date_part(entry.name)) {
-      if (const auto inner = dir.open_in(entry.name)) {
-        list(*inner, folder + "/" + entry.name, levels - 1);
-      }
+/// Folders that no link leads to come first, so that a linked one counts only if it is another folder.
+void ThreadTable::list_all(Dir root, const std::string& name, std::size_t dated_levels) {
+  std::vector<Open> open;
+  std::vector<Open> linked;
+  open.push_back({std::move(root), name, 0, dated_levels});
+  while (!open.empty() || !linked.empty()) {
+    std::vector<Open>& from = open.empty() ? linked : open;
+    const Open next = std::move(from.back());
+    from.pop_back();
+    const auto st = next.dir.stat();
+    if (!st || !seen_.emplace(st->dev, st->ino).second) {
+      continue;
+    }
+    if (next.level > kDeepest || listed_.size() > kMostFolders) {
+      leave_out(next.folder, "a folder that is nested too deeply");
+      continue;
+    }
+    std::vector<Open> inner;
+    list(next, inner);
+    for (auto found = inner.rbegin(); found != inner.rend(); ++found) {
+      (found->dir.is_linked() ? linked : open).push_back(std::move(*found));
     }
   }
 }
 
-void ThreadTable::add(const Dir& dir, const std::string& folder, const std::string& file) {
-  auto name = parse_rollout_name(file);
-  if (!name) {
+void ThreadTable::list(const Open& open, std::vector<Open>& inner) {
+  const auto st = open.dir.stat();
+  const auto entries = open.dir.list();
+  if (!st || !entries) {
+    leave_out(open.folder, "cannot be read");
     return;
   }
-  if (const auto st = dir.stat(file)) {
+  Listed listed{open.folder, open.level >= open.dated_levels, open.level < open.dated_levels, st->mtime_ns};
+  for (const DirEntry& entry : *entries) {
+    const bool is_rollout = parse_rollout_name(entry.name).has_value();
+    if (entry.name.front() == '.') {
+      continue;
+    }
+    if (is_rollout || !may_be_folder(open.dir, entry)) {
+      add(open.dir, open.folder, entry);
+      listed.has_files = listed.has_files || is_rollout;
+      continue;
+    }
+    listed.has_folders = true;
+    std::string folder = open.folder + "/" + entry.name;
+    if (auto dir = open.dir.follow(entry.name)) {
+      inner.push_back({*std::move(dir), std::move(folder), open.level + 1, open.dated_levels});
+    } else if (dir.error().code != Errc::not_found) {
+      leave_out(folder, dir.error().message);
+    }
+  }
+  listed_.push_back(std::move(listed));
+}
+
+void ThreadTable::add(const Dir& dir, const std::string& folder, const DirEntry& entry) {
+  auto name = parse_rollout_name(entry.name);
+  const std::string path = folder + "/" + entry.name;
+  if (!name) {
+    const std::string_view why = why_no_rollout(entry.name);
+    if (!why.empty()) {
+      leave_out(path, std::string(why));
+    }
+    return;
+  }
+  if (entry.type != DT_REG && entry.type != DT_LNK) {
+    leave_out(path, why_no_file(entry.type));
+    return;
+  }
+  const auto st = stat_log(dir, entry.name);
+  if (st) {
     std::vector<SegmentFile>& files = threads_[name->thread];
-    files.push_back({folder, file, *std::move(name), *st});
+    files.push_back({folder, entry.name, *std::move(name), *st, entry.type == DT_LNK || dir.is_linked()});
+  } else if (st.error().code != Errc::not_found) {
+    leave_out(path, st.error().message);
   }
 }
 
-/// Sorts each thread's files and drops further files of one segment.
+void ThreadTable::leave_out(const std::string& path, std::string reason) {
+  left_out_.push_back({path, std::move(reason)});
+}
+
+/// Sorts each thread's files and leaves out further files of one segment.
 void ThreadTable::settle() {
   for (auto& [id, files] : threads_) {
+    std::stable_sort(files.begin(), files.end(), is_preferred);
     std::stable_sort(files.begin(), files.end(),
                      [](const SegmentFile& a, const SegmentFile& b) { return a.name.comes_before(b.name); });
-    const auto same = [](const SegmentFile& a, const SegmentFile& b) { return a.name.segment == b.name.segment; };
-    files.erase(std::unique(files.begin(), files.end(), same), files.end());
+    std::vector<SegmentFile> kept;
+    for (SegmentFile& file : files) {
+      if (!kept.empty() && kept.back().name.segment == file.name.segment) {
+        leave_out(file.folder + "/" + file.file, "another file of the same thread is shown");
+      } else {
+        kept.push_back(std::move(file));
+      }
+    }
+    files = std::move(kept);
     for (const SegmentFile& file : files) {
       by_segment_.emplace(file.name.segment, &file);
     }
@@ -104,12 +190,12 @@ bool ThreadTable::has_all_folders(const std::string& home) const {
   for (const Listed& listed : listed_) {
     const bool is_root = listed.folder.find('/') == std::string::npos;
     roots -= is_root && roots > 0 ? 1 : 0;
-    if (listed.has_files && !is_root) {
+    if (!listed.has_folders && !is_root) {
       continue;
     }
     const auto dir = open_below(home, listed.folder);
     const auto st = dir ? dir->stat() : Result<FileStat>(dir.error());
-    if (!st || (!listed.has_files && st->mtime_ns != listed.mtime_ns)) {
+    if (!st || (listed.has_folders && st->mtime_ns != listed.mtime_ns)) {
       return false;
     }
   }

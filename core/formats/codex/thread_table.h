@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/formats/codex/rollout_name.h"
@@ -19,39 +21,54 @@ struct SegmentFile {
   std::string folder;  // below Codex's folder: "sessions/2026/11/21"
   std::string file;
   RolloutName name;
-  FileStat stat;  // when the table was made
+  FileStat stat;           // when the table was made
+  bool is_linked = false;  // a symbolic link leads to it
+};
+
+/// A file or folder below Codex's folder that has no segment, though its name or its place promises one.
+struct LeftOutFile {
+  std::string path;    // below Codex's folder
+  std::string reason;  // as FoundLog::left_out
 };
 
 class ThreadTable {
  public:
   /// A directory that was listed to find directories or files.
   struct Listed {
-    std::string folder;  // as SegmentFile::folder
-    bool has_files = false;
+    std::string folder;        // as SegmentFile::folder
+    bool has_files = false;    // it holds rollouts, or is where Codex puts them
+    bool has_folders = false;  // it holds folders, or is where Codex makes them
     std::int64_t mtime_ns = 0;
   };
 
-  /// Lists the folders now. Folders that cannot be read are left out. `home` is Codex's folder.
+  /// Lists the folders now, at any depth; links are followed, each folder is listed once. `home` is Codex's folder.
   static ThreadTable read(const std::string& home);
 
   /// The files of each thread, by its id, in the order of RolloutName::comes_before.
   [[nodiscard]] const std::map<std::string, std::vector<SegmentFile>, std::less<>>& threads() const { return threads_; }
-  /// The file of a segment; null if there is none. If there are two, the one in sessions/ counts.
+  /// The file of a segment; null if there is none. If there are several, one to which no link leads counts, then one in
+  /// sessions/, then the plain one.
   [[nodiscard]] const SegmentFile* find(const std::string& segment) const;
   [[nodiscard]] const std::vector<Listed>& listed() const { return listed_; }
+  [[nodiscard]] const std::vector<LeftOutFile>& left_out() const { return left_out_; }
   /// False if a folder that holds folders has changed since.
   [[nodiscard]] bool has_all_folders(const std::string& home) const;
 
  private:
-  void list(const Dir& dir, const std::string& folder, int levels);
-  void add(const Dir& dir, const std::string& folder, const std::string& file);
+  struct Open;
+  void list_all(Dir root, const std::string& name, std::size_t dated_levels);
+  void list(const Open& open, std::vector<Open>& inner);
+  void add(const Dir& dir, const std::string& folder, const DirEntry& entry);
+  void leave_out(const std::string& path, std::string reason);
   void settle();
   std::map<std::string, std::vector<SegmentFile>, std::less<>> threads_;
   std::unordered_map<std::string, const SegmentFile*> by_segment_;
   std::vector<Listed> listed_;
+  std::vector<LeftOutFile> left_out_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen_;  // listed folders, by device and inode
 };
 
-/// Opens a folder below `home` without following links. Errors: those of Dir.
+/// Opens a folder below `home`, through links. Errors: those of Dir::follow.
 Result<Dir> open_below(const std::string& home, std::string_view folder);
 
 }  // namespace arborfs::codex

@@ -1,6 +1,6 @@
 #include "core/formats/goat/goat_store.h"
 
-#include <dirent.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "core/os/held_locks.h"
 #include "core/os/processes.h"
 #include "core/os/temporary_name.h"
+#include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::goat {
@@ -55,7 +56,7 @@ Result<Parts> parts_in(const Dir& folder) {
 std::optional<std::string> read_metadata(const Dir& folder, Parts& parts) {
   parts.metadata.reset();
   FileStat seen;
-  const auto file = File::open_in(folder, kMetadataFile, &seen);
+  const auto file = File::follow_in(folder, kMetadataFile, &seen);
   auto text =
       file ? file->read(0, std::min<std::uint64_t>(seen.size, kLongestMetadata)) : Result<std::string>(file.error());
   if (!text) {
@@ -145,7 +146,7 @@ Result<std::vector<std::string>> Store::folders() const {
   ASSIGN_OR_RETURN(auto entries, base.list());
   std::vector<std::string> names;
   for (auto& entry : entries) {
-    if (entry.type == DT_DIR && entry.name.front() != '.') {
+    if (entry.name.front() != '.' && may_be_folder(base, entry)) {
       names.push_back(std::move(entry.name));
     }
   }
@@ -156,8 +157,13 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
   FoundLog log{place_in(folder), {}, {}};
   ASSIGN_OR_RETURN(const auto dir, this->folder(log.place));
   std::vector<FoundLog> found;
+  log.is_linked = dir.is_linked();
   auto parts = parts_in(dir);
   if (!parts) {
+    if (parts.error().code != Errc::not_found) {
+      log.left_out = parts.error().message;
+      found.push_back(std::move(log));
+    }
     return found;
   }
   if (wants_head && wants_head(log.place)) {
@@ -183,7 +189,7 @@ Result<FileStat> Store::stat_in(const Dir& folder, const LogPlace& /*place*/) co
 Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
   const auto open_again = [root = paths().sessions, folder = place.folder] {
-    return Dir::open_below_root(root, folder);
+    return Dir::follow_below_root(root, folder);
   };
   Parts parts;
   Metadata metadata;
@@ -195,7 +201,7 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
   };
   const auto reopen = [open_again]() -> Result<File> {
     ASSIGN_OR_RETURN(const auto again, open_again());
-    return File::open_in(again, kMessagesFile);
+    return File::follow_in(again, kMessagesFile);
   };
   ASSIGN_OR_RETURN(auto messages, open_messages(dir, reopen, parts));
   if (!parts.messages && !parts.metadata) {
@@ -208,8 +214,15 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
       std::make_shared<const Source>(parts, std::move(messages), std::move(metadata), place.folder));
 }
 
+/// The folder is the session.
+bool Store::is_link(const LogPlace& place) const {
+  const auto base = Dir::open_root(paths().sessions);
+  const auto st = base ? base->stat(place.folder) : Result<FileStat>(base.error());
+  return (st && S_ISLNK(st->mode)) || ReadOnlyStore::is_link(place);
+}
+
 Result<Dir> Store::folder(const LogPlace& place) const {
-  return Dir::open_below_root(paths().sessions, place.folder);
+  return Dir::follow_below_root(paths().sessions, place.folder);
 }
 
 Result<Dir> Store::artifacts(const LogPlace& place) const {

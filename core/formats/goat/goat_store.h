@@ -27,6 +27,7 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
   [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] bool is_link(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;

@@ -65,9 +65,15 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
   ASSIGN_OR_RETURN(auto tables, list_logs(dir, folder, dets_, is_table_name, {}));
   std::set<std::string_view> ids;
   for (const FoundLog& table : tables) {
-    ids.insert(table.place.stem());
+    if (table.left_out.empty()) {
+      ids.insert(table.place.stem());
+    }
   }
-  std::erase_if(found, [&ids](const FoundLog& log) { return ids.contains(log.place.stem()); });
+  for (FoundLog& log : found) {
+    if (log.left_out.empty() && ids.contains(log.place.stem())) {
+      log.left_out = "a table with the same id is shown";
+    }
+  }
   const auto middle = static_cast<std::ptrdiff_t>(found.size());
   std::move(tables.begin(), tables.end(), std::back_inserter(found));
   std::inplace_merge(found.begin(), found.begin() + middle, found.end(),

@@ -1,11 +1,13 @@
 #include "core/formats/opencode/json_archive.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "core/formats/opencode/json_faults.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
+#include "core/store/log_listing.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -30,7 +33,7 @@ class StampOfFiles {
  public:
   void add(const Dir& dir, std::string_view id) {
     const std::string name = file_of_id(id);
-    if (const auto st = is_plain_name(name) ? dir.stat(name) : Result<FileStat>(Errc::not_found, "")) {
+    if (const auto st = is_plain_name(name) ? dir.stat_end(name) : Result<FileStat>(Errc::not_found, "")) {
       stamp_.time_ns = std::max(stamp_.time_ns, st->mtime_ns);
       const std::array<std::uint64_t, 3> facts{st->ino, st->size, static_cast<std::uint64_t>(st->mtime_ns)};
       const std::string_view bytes(reinterpret_cast<const char*>(facts.data()), sizeof facts);
@@ -50,14 +53,15 @@ class StampOfFiles {
 
 class JsonArchive final : public SessionArchive {
  public:
-  explicit JsonArchive(std::string storage) : storage_(std::move(storage)) {}
+  JsonArchive(std::string storage, std::unique_ptr<const MovedSessions> moved)
+      : storage_(std::move(storage)), moved_(std::move(moved)) {}
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
-    ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(storage_, "session"));
+    ASSIGN_OR_RETURN(const auto dir, Dir::follow_below_root(storage_, "session"));
     ASSIGN_OR_RETURN(auto entries, dir.list());
     std::vector<std::string> found;
     for (DirEntry& entry : entries) {
-      if (entry.type == DT_DIR && entry.name.front() != '.') {
+      if (entry.name.front() != '.' && may_be_folder(dir, entry)) {
         found.push_back(std::move(entry.name));
       }
     }
@@ -67,16 +71,25 @@ class JsonArchive final : public SessionArchive {
 
   [[nodiscard]] Result<std::vector<SessionHead>> heads(const std::string& folder, const Wants& wants) const override {
     ASSIGN_OR_RETURN(const auto dir, dir_of(folder));
+    ASSIGN_OR_RETURN(const auto entries, dir.list());
     const HeadDirs dirs(*this);
+    const std::set<std::string> moved = moved_ ? moved_->ids() : std::set<std::string>();
     std::vector<SessionHead> found;
-    for (std::string& id : ids_in(Dir::open_root(storage_ + "/session/" + folder))) {
-      SessionHead head{std::move(id), {}, ""};
-      head.stamp = stamp_of_head(dirs, dir, head.id);
-      if (wants && wants(head.id)) {
-        head.metadata = metadata_of(dirs, dir, {folder, head.id});
+    for (const DirEntry& entry : entries) {
+      auto head = look_at(dir, entry);
+      if (!head) {
+        continue;
       }
-      found.push_back(std::move(head));
+      if (head->left_out.empty() && moved.contains(head->id)) {
+        head->left_out = "moved to OpenCode's database";
+      }
+      if (head->left_out.empty()) {
+        head->stamp = stamp_of_head(dirs, dir, head->id);
+        head->metadata = wants && wants(head->id) ? metadata_of(dirs, dir, {folder, head->id}) : "";
+      }
+      found.push_back(*std::move(head));
     }
+    std::sort(found.begin(), found.end(), [](const SessionHead& a, const SessionHead& b) { return a.id < b.id; });
     return found;
   }
 
@@ -96,10 +109,10 @@ class JsonArchive final : public SessionArchive {
     }
     StampOfFiles content;
     const auto messages = open_in("message", session.id);
-    const auto parts = Dir::open_below_root(storage_, "part");
+    const auto parts = Dir::follow_below_root(storage_, "part");
     for (const std::string& message : ids_in(messages)) {
       content.add(messages, message);
-      const auto parts_of = parts ? parts->open_in(message) : Result<Dir>(parts.error());
+      const auto parts_of = parts ? parts->follow(message) : Result<Dir>(parts.error());
       for (const std::string& part : ids_in(parts_of)) {
         content.add(parts_of, part);
       }
@@ -187,6 +200,22 @@ class JsonArchive final : public SessionArchive {
   }
 
  private:
+  /// A session's file; nothing for other files.
+  static std::optional<SessionHead> look_at(const Dir& dir, const DirEntry& entry) {
+    if (!is_json_name(entry.name)) {
+      return std::nullopt;
+    }
+    SessionHead head{std::string(id_in(entry.name)), {}, "", entry.type == DT_LNK || dir.is_linked(), ""};
+    const auto st = entry.type == DT_LNK ? dir.stat_end(entry.name) : Result<FileStat>(FileStat());
+    if (!st) {
+      head.left_out = st.error().message;
+    } else if (entry.type != DT_REG && (entry.type != DT_LNK || !S_ISREG(st->mode))) {
+      head.left_out = entry.type == DT_LNK ? "a link to " + why_no_file(static_cast<unsigned char>(IFTODT(st->mode)))
+                                           : why_no_file(entry.type);
+    }
+    return head;
+  }
+
   [[nodiscard]] bool was_written_lately(const Result<Dir>& messages, const std::string& id) const {
     StampOfFiles written;
     written.add(messages, id);
@@ -200,17 +229,17 @@ class JsonArchive final : public SessionArchive {
   /// The folders of the files that belong to a session's head.
   struct HeadDirs {
     explicit HeadDirs(const JsonArchive& archive)
-        : todo(Dir::open_below_root(archive.storage_, "todo")),
-          diff(Dir::open_below_root(archive.storage_, "session_diff")),
-          project(Dir::open_below_root(archive.storage_, "project")) {}
+        : todo(Dir::follow_below_root(archive.storage_, "todo")),
+          diff(Dir::follow_below_root(archive.storage_, "session_diff")),
+          project(Dir::follow_below_root(archive.storage_, "project")) {}
     Result<Dir> todo;
     Result<Dir> diff;
     Result<Dir> project;
   };
 
   [[nodiscard]] Result<Dir> open_in(const std::string& kind, const std::string& name) const {
-    ASSIGN_OR_RETURN(const auto dir, Dir::open_below_root(storage_, kind));
-    return is_plain_name(name) ? dir.open_in(name) : Result<Dir>(Errc::not_found, "no such folder");
+    ASSIGN_OR_RETURN(const auto dir, Dir::follow_below_root(storage_, kind));
+    return is_plain_name(name) ? dir.follow(name) : Result<Dir>(Errc::not_found, "no such folder");
   }
 
   static Stamp stamp_of_head(const HeadDirs& dirs, const Dir& dir, const std::string& id) {
@@ -246,6 +275,7 @@ class JsonArchive final : public SessionArchive {
   }
 
   const std::string storage_;
+  const std::unique_ptr<const MovedSessions> moved_;  // null if there is no database
   mutable std::atomic<std::uint64_t> changes_{0};
 };
 
@@ -272,8 +302,8 @@ std::vector<WatchedDir> JsonArchive::watched(const std::vector<SessionName>& hot
 
 }  // namespace
 
-std::unique_ptr<SessionArchive> make_json_archive(std::string storage) {
-  return std::make_unique<JsonArchive>(std::move(storage));
+std::unique_ptr<SessionArchive> make_json_archive(std::string storage, std::unique_ptr<const MovedSessions> moved) {
+  return std::make_unique<JsonArchive>(std::move(storage), std::move(moved));
 }
 
 }  // namespace arborfs::opencode

@@ -14,13 +14,13 @@ namespace arborfs::opencode {
 namespace {
 
 Result<Dir> open_in(const std::string& storage, const std::string& kind, const std::string& name) {
-  const auto dir = Dir::open_below_root(storage, kind);
-  return dir ? dir->open_in(name) : Result<Dir>(dir.error());
+  const auto dir = Dir::follow_below_root(storage, kind);
+  return dir ? dir->follow(name) : Result<Dir>(dir.error());
 }
 
 /// Why the file is not a JSON object; nothing if it is one.
 std::optional<std::string> fault_of(const Dir& dir, const std::string& id) {
-  const auto file = File::open_in(dir, file_of_id(id));
+  const auto file = File::follow_in(dir, file_of_id(id));
   if (!file) {
     return "cannot be read: " + file.error().message;
   }
@@ -81,7 +81,7 @@ std::vector<Finding> faults_of_files(const std::string& storage, const SessionNa
 
 std::vector<FileFinding> faults_of_projects(const std::string& storage) {
   std::vector<FileFinding> found;
-  const auto projects = Dir::open_below_root(storage, "project");
+  const auto projects = Dir::follow_below_root(storage, "project");
   for (const std::string& id : ids_in(projects)) {
     if (const auto fault = fault_of(*projects, id)) {
       found.push_back({storage + "/project/" + file_of_id(id), {"malformed_file", "the file of a project " + *fault}});

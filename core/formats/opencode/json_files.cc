@@ -20,12 +20,16 @@ bool is_json_name(std::string_view file) {
 std::vector<std::string> ids_among(const std::vector<DirEntry>& entries) {
   std::vector<std::string> ids;
   for (const DirEntry& entry : entries) {
-    if (entry.type == DT_REG && is_json_name(entry.name)) {
-      ids.push_back(entry.name.substr(0, entry.name.size() - kJsonSuffix.size()));
+    if ((entry.type == DT_REG || entry.type == DT_LNK) && is_json_name(entry.name)) {
+      ids.emplace_back(id_in(entry.name));
     }
   }
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+std::string_view id_in(std::string_view file) {
+  return file.substr(0, file.size() - std::min(file.size(), kJsonSuffix.size()));
 }
 
 std::string file_of_id(std::string_view id) {

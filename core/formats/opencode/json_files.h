@@ -25,7 +25,9 @@ class JsonFiles final : public StoredFiles {
 
 /// True for `<id>.json`, except for dot files.
 bool is_json_name(std::string_view file);
-/// The ids of such files among the entries of a folder, in byte order.
+/// The id in such a name.
+std::string_view id_in(std::string_view file);
+/// The ids of such files, and of links of such names, among the entries of a folder, in byte order.
 std::vector<std::string> ids_among(const std::vector<DirEntry>& entries);
 /// `<id>.json`
 std::string file_of_id(std::string_view id);

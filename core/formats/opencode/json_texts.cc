@@ -40,7 +40,7 @@ Result<std::string> whole_text_in(const Dir& dir, std::string_view id) {
     return Error{Errc::not_found, "no such file"};
   }
   FileStat st;
-  ASSIGN_OR_RETURN(const auto file, File::open_in(dir, name, &st));
+  ASSIGN_OR_RETURN(const auto file, File::follow_in(dir, name, &st));
   if (st.size > kLongestFile) {
     return Error{Errc::too_large, "the file " + name + " is longer than 64 MiB"};
   }

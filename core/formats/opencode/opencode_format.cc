@@ -45,6 +45,37 @@ fs::path database_in(const fs::path& dir, bool is_own) {
   return dir / (chosen.empty() || chosen == ":memory:" ? "opencode.db" : chosen);  // an absolute path replaces `dir`
 }
 
+/// True for the names of the databases of all release channels.
+bool is_database_name(std::string_view name) {
+  return name == "opencode.db" || (name.starts_with("opencode-") && name.ends_with(".db"));
+}
+
+bool is_regular_now(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_regular_file(path, failed);
+}
+
+struct Places {
+  std::string dir;
+  fs::path database;
+  fs::path files;
+  bool is_database_named = false;  // by the user, so that nothing else is meant
+};
+
+Places places_in(const std::string& place, bool is_own) {
+  Places places;
+  places.dir = resolved_path(place);
+  places.database = places.dir;
+  places.is_database_named = is_regular_now(places.database);
+  if (places.is_database_named) {
+    places.dir = places.database.parent_path().string();
+  } else {
+    places.database = database_in(places.dir, is_own);
+  }
+  places.files = fs::path(places.dir) / "storage";
+  return places;
+}
+
 struct EraFormat {
   EraFormat(std::string_view name, opencode::Era era)
       : reader(era),
@@ -75,29 +106,65 @@ const Format& opencode_files_format() {
   return files.format;
 }
 
+namespace {
+
+std::shared_ptr<SessionStore> store_of_database(const Places& places, const fs::path& database, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = places.dir;
+  paths.sessions = database.parent_path();
+  return std::make_shared<opencode::OpenCodeStore>(opencode_format(), paths,
+                                                   opencode::make_sqlite_archive(database.string(), disk), disk);
+}
+
+/// Without the sessions that are in the `databases`.
+std::shared_ptr<SessionStore> store_of_files(const Places& places, const std::vector<std::string>& databases,
+                                             Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = places.dir;
+  paths.sessions = places.files / "session";
+  auto moved = databases.empty() ? nullptr : std::make_unique<const opencode::MovedSessions>(databases, disk);
+  return std::make_shared<opencode::OpenCodeStore>(
+      opencode_files_format(), paths, opencode::make_json_archive(places.files.string(), std::move(moved)), disk);
+}
+
+}  // namespace
+
 std::string own_opencode_dir() {
   const std::string data = environment_variable("XDG_DATA_HOME");
   return (data.empty() ? environment_variable("HOME") + "/.local/share" : data) + "/opencode";
 }
 
 std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool is_own, Disk& disk) {
-  StorePaths paths;
-  paths.agent_dir = resolved_path(place);
-  fs::path database = paths.agent_dir;
-  if (std::error_code failed; fs::is_regular_file(database, failed)) {
-    paths.agent_dir = database.parent_path();
-  } else {
-    database = database_in(paths.agent_dir, is_own);
+  const Places places = places_in(place, is_own);
+  if (!is_there_now(places.database) && is_there_now(places.files / "session")) {
+    return store_of_files(places, {}, disk);
   }
-  const fs::path files = fs::path(paths.agent_dir) / "storage";
-  if (!is_there_now(database) && is_there_now(files / "session")) {
-    paths.sessions = files / "session";
-    return std::make_shared<opencode::OpenCodeStore>(opencode_files_format(), paths,
-                                                     opencode::make_json_archive(files.string()), disk);
+  return store_of_database(places, places.database, disk);
+}
+
+std::vector<BesideStore> make_opencode_stores_beside(const std::string& place, bool is_own, Disk& disk) {
+  std::vector<BesideStore> found;
+  const Places places = places_in(place, is_own);
+  if (places.is_database_named) {
+    return found;
   }
-  paths.sessions = database.parent_path();
-  return std::make_shared<opencode::OpenCodeStore>(opencode_format(), paths,
-                                                   opencode::make_sqlite_archive(database.string(), disk), disk);
+  std::vector<std::string> databases;
+  if (is_there_now(places.database)) {
+    databases.push_back(places.database.string());
+  }
+  const auto dir = Dir::open_root(places.dir);
+  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    const fs::path path = fs::path(places.dir) / entry.name;
+    if (is_database_name(entry.name) && path != places.database && is_regular_now(path)) {
+      found.push_back({path.string(), store_of_database(places, path, disk)});
+      databases.push_back(path.string());
+    }
+  }
+  if (is_there_now(places.database) && is_there_now(places.files / "session")) {
+    found.push_back({places.files.string(), store_of_files(places, databases, disk)});
+  }
+  return found;
 }
 
 }  // namespace arborfs

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/store/session_store.h"
 
@@ -17,8 +18,12 @@ const Format& opencode_files_format();
 /// OpenCode's default folder: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode.
 std::string own_opencode_dir();
 
-/// The store in that folder, or in the database if `place` is one. Files are read only if there is no database.
-/// `is_own`: $OPENCODE_DB may name another database. `disk` outlives the store.
+/// The store in that folder, or in the database if `place` is one. The store of files is meant only if there is no
+/// database. `is_own`: $OPENCODE_DB may name another database. `disk` outlives the store.
 std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool is_own, Disk& disk);
+
+/// The stores beside that one which hold sessions too: the databases of other release channels, and the files, without
+/// the sessions that are in a database (opencode/FORMAT.md A2). None beside a database that `place` names.
+std::vector<BesideStore> make_opencode_stores_beside(const std::string& place, bool is_own, Disk& disk);
 
 }  // namespace arborfs

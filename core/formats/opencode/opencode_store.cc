@@ -60,6 +60,9 @@ std::vector<std::string> OpenCodeStore::note_heads(const std::string& folder, co
   const std::lock_guard lock(mutex_);
   std::vector<std::string> changed;
   for (const SessionHead& head : heads) {
+    if (!head.left_out.empty()) {
+      continue;
+    }
     const SessionName session{folder, head.id};
     Known& known = known_[session];
     if (!known.was_opened) {
@@ -123,8 +126,8 @@ Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, con
   std::vector<FoundLog> found;
   found.reserve(heads.size());
   for (SessionHead& head : heads) {
-    FoundLog log{place_of(head.id), {}, {}};
-    {
+    FoundLog log{place_of(head.id), {}, {}, head.is_linked, std::move(head.left_out)};
+    if (log.left_out.empty()) {
       const std::lock_guard lock(mutex_);
       const SessionName session{folder, head.id};
       log.stat = stat_of(session, known_[session]);

@@ -42,8 +42,10 @@ enum class Covers : std::uint8_t { head, whole };
 
 struct SessionHead {
   std::string id;
-  Stamp stamp;           // Stamps::head
-  std::string metadata;  // see SessionArchive::heads; "" if it was not wanted
+  Stamp stamp;                // Stamps::head
+  std::string metadata;       // see SessionArchive::heads; "" if it was not wanted
+  bool is_linked = false;     // as FoundLog::is_linked
+  std::string left_out = {};  // as FoundLog::left_out
 };
 
 /// One message: as many bytes of the session as its text has.

@@ -52,6 +52,36 @@ LogPlace place_of(std::string_view path) {
   return is_plain_name(place.folder) && is_plain_name(place.file) && is_omp_log_name(place.file) ? place : LogPlace{};
 }
 
+/// True if the entries, in byte order, have a log whose artifacts are in the folder of this name.
+bool has_log_of(const std::vector<DirEntry>& entries, const std::string& folder) {
+  return std::binary_search(entries.begin(), entries.end(), DirEntry{folder + std::string(kLogSuffix)},
+                            [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
+}
+
+/// The logs among a session's artifacts, at any depth (omp/FORMAT.md F6), which neither agent lists. `place.file` is
+/// the folder of the artifacts in `dir`.
+void add_logs_of_sub_agents(const Dir& dir, const LogPlace& place, std::vector<FoundLog>& found) {
+  constexpr std::size_t kMostFolders = 1000;
+  std::vector<std::pair<Dir, std::string>> open;
+  if (auto first = dir.open_in(place.file)) {
+    open.emplace_back(*std::move(first), place.file);
+  }
+  for (std::size_t i = 0; !open.empty() && i < kMostFolders; ++i) {
+    const auto [folder, path] = std::move(open.back());
+    open.pop_back();
+    const auto entries = folder.list();
+    for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+      const std::string inner = path + "/" + entry.name;
+      if (is_omp_log_name(entry.name)) {
+        found.push_back(
+            {LogPlace{place.folder, inner}, {}, {}, false, "a sub-agent's log in artifacts/ of its session"});
+      } else if (auto deeper = entry.type == DT_DIR ? folder.open_in(entry.name) : Result<Dir>(Errc::not_found, "")) {
+        open.emplace_back(*std::move(deeper), inner);
+      }
+    }
+  }
+}
+
 class OmpStore : public SessionStore {
  public:
   OmpStore(StorePaths paths, Disk& disk, const Format& format, LogLayout layout, LogOwner owner)
@@ -82,7 +112,8 @@ class OmpStore : public SessionStore {
     }
     ASSIGN_OR_RETURN(auto entries, root.list());
     for (auto& entry : entries) {
-      if (entry.type == DT_DIR && entry.name.front() != '.') {
+      const bool is_log_here = layout_ == LogLayout::both && is_omp_log_name(entry.name);
+      if (entry.name.front() != '.' && !is_log_here && may_be_folder(root, entry)) {
         names.push_back(std::move(entry.name));
       }
     }
@@ -102,7 +133,14 @@ class OmpStore : public SessionStore {
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override {
     ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
-    return list_logs(dir, folder, format(), is_omp_log_name, wants_head);
+    ASSIGN_OR_RETURN(const auto entries, dir.list());
+    auto found = logs_among(entries, dir, folder, format(), is_omp_log_name, wants_head);
+    for (const DirEntry& entry : entries) {
+      if (entry.type == DT_DIR && has_log_of(entries, entry.name)) {
+        add_logs_of_sub_agents(dir, LogPlace{folder, entry.name}, found);
+      }
+    }
+    return found;
   }
 
   [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
@@ -114,7 +152,7 @@ class OmpStore : public SessionStore {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
     return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
       ASSIGN_OR_RETURN(const auto folder, open_in_sessions(sessions, place.folder));
-      return File::open_in(folder, place.file);
+      return File::follow_in(folder, place.file);
     });
   }
 
@@ -218,7 +256,7 @@ class OmpStore : public SessionStore {
   }
 
   static Result<Dir> open_in_sessions(const std::string& sessions, const std::string& folder) {
-    return folder == kSessionsItself ? Dir::open_root(sessions) : Dir::open_below_root(sessions, folder);
+    return folder == kSessionsItself ? Dir::open_root(sessions) : Dir::follow_below_root(sessions, folder);
   }
 
   /// True if a folder of this name may contain logs.
