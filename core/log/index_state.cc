@@ -47,6 +47,12 @@ void IndexState::admit(const RecordFields& record) {
   entry.timestamp_ms = to_timestamp(record.timestamp);
   put_name(record, entry, ordinal);
   put_ids(record, entry);
+  if (record.is_aside) {
+    entry.flags |= entry_flags::kAside;
+  }
+  if (record.before.is_truthy()) {
+    befores.emplace(ordinal, ids.intern(record.before));
+  }
   entries.push(entry);
   link(entry, ordinal);
   if (entry.type == EntryType::label) {

@@ -53,6 +53,7 @@ struct IndexState {
   NameTable names;
   LabelMap labels;
   std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // lengths too large for Entry::length
+  std::unordered_map<Ordinal, IdHandle> befores;            // of the entries whose records have RecordFields::before
   std::vector<std::uint64_t> dropped_sessions;              // indexes among the values, ascending (omp/FORMAT.md E7)
   std::uint64_t values = 0;                                 // values in the log, including the header
   Ordinal tips = 0;
@@ -80,6 +81,7 @@ inline constexpr std::uint8_t kParentEmpty = 2;
 inline constexpr std::uint8_t kParentZero = 3;
 inline constexpr std::uint8_t kParentFalse = 4;
 inline constexpr std::uint8_t kAssistant = 8;
+inline constexpr std::uint8_t kAside = 16;  // RecordFields::is_aside
 }  // namespace entry_flags
 
 /// The value of Entry::length for an entry whose length is in IndexState::long_lengths.

@@ -61,7 +61,8 @@ Ordinal LogIndex::common_entries(const LogIndex& before) const {
   for (Ordinal ordinal = 1; ordinal <= most; ++ordinal) {
     const bool is_moved = state_->keeps_places && entry(ordinal).offset != before.entry(ordinal).offset;
     const bool is_same = !is_moved && state_->hashes[ordinal - 1] == before.state_->hashes[ordinal - 1];
-    if (!is_same || parent(ordinal) != before.parent(ordinal)) {
+    if (!is_same || parent(ordinal) != before.parent(ordinal) ||
+        named_before(ordinal) != before.named_before(ordinal)) {
       return ordinal - 1;
     }
   }
@@ -164,6 +165,15 @@ Ordinal LogIndex::parent(Ordinal ordinal) const {
   return parent == 0 ? kNoEntry : state_->ids.owner(parent);
 }
 
+Ordinal LogIndex::named_before(Ordinal ordinal) const {
+  const auto named = state_->befores.find(ordinal);
+  return named == state_->befores.end() ? kNoEntry : state_->ids.owner(named->second);
+}
+
+bool LogIndex::is_aside(Ordinal ordinal) const {
+  return (entry(ordinal).flags & entry_flags::kAside) != 0;
+}
+
 bool LogIndex::is_orphan(Ordinal ordinal) const {
   const IdHandle parent = entry(ordinal).parent;
   return parent != 0 && state_->ids.owner(parent) == kNoEntry;
@@ -224,7 +234,8 @@ std::size_t LogIndex::memory_bytes() const {
          state_->losses.damage.capacity() * sizeof(Damage) + state_->not_shown.memory_bytes() +
          state_->header.json.capacity() + state_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
          state_->hashes.capacity() * sizeof(std::uint64_t) +
-         state_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*));
+         state_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*)) +
+         state_->befores.size() * (sizeof(Ordinal) + sizeof(IdHandle) + 2 * sizeof(void*));
 }
 
 }  // namespace arborfs

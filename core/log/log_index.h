@@ -175,6 +175,11 @@ class LogIndex {
   [[nodiscard]] std::vector<Ordinal> find_prefix(std::string_view prefix, std::size_t limit) const;
   /// The parent by the agents' rules, kNoEntry for a root and for an orphan (omp/FORMAT.md C3).
   [[nodiscard]] Ordinal parent(Ordinal ordinal) const;
+  /// The entry that its record names beside its parent as the one before it for people (RecordFields::before); kNoEntry
+  /// if it names none, or one that the log does not have.
+  [[nodiscard]] Ordinal named_before(Ordinal ordinal) const;
+  /// True for an entry of another conversation in the same log (RecordFields::is_aside).
+  [[nodiscard]] bool is_aside(Ordinal ordinal) const;
   /// True if the entry names a parent that the log does not have.
   [[nodiscard]] bool is_orphan(Ordinal ordinal) const;
   /// True if nothing follows the entry: no later one has its id, and no other names it as its parent. Of several

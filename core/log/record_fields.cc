@@ -146,8 +146,8 @@ std::int64_t to_timestamp(const FieldValue& value) {
 }
 
 RecordFields with_own_texts(RecordFields record, std::deque<std::string>& texts) {
-  for (FieldValue* field :
-       {&record.id, &record.parent, &record.type, &record.timestamp, &record.target, &record.label, &record.role}) {
+  for (FieldValue* field : {&record.id, &record.parent, &record.type, &record.timestamp, &record.target, &record.label,
+                            &record.role, &record.before}) {
     if (!field->text.empty()) {
       field->text = texts.emplace_back(field->text);
     }

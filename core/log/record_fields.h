@@ -37,6 +37,8 @@ struct RecordFields {
   FieldValue target;  // targetId of labels
   FieldValue label;
   FieldValue role;          // of `message`, if that is an object
+  FieldValue before;        // the id of the entry before it for people, if the record names one beside its parent
+  bool is_aside = false;    // of another conversation in the same log: that of a sub-agent
   std::uint32_t hints = 0;  // bits of the format's reader: which of the keys that it looks for are there
 
   [[nodiscard]] EntryType entry_type() const;

@@ -13,10 +13,11 @@ struct MessagePart {
   enum class Kind : std::uint8_t {
     text,
     thinking,
-    tool_call,   // of `tool`, with its arguments as JSON in `text`
-    tool_error,  // what follows is the output of a call of `tool` that failed
-    image,       // of the media type in `text`, or that of its data: URL
-    value,       // `data`, of no known shape, with all of its words; below the word in `text`, if there is one
+    tool_call,    // of `tool`, with its arguments as JSON in `text`
+    tool_output,  // what a tool gave, as it is
+    tool_error,   // what follows is the output of a call of `tool` that failed
+    image,        // of the media type in `text`, or that of its data: URL
+    value,        // `data`, of no known shape, with all of its words; below the word in `text`, if there is one
   };
   Kind kind = Kind::text;
   std::string text;  // WTF-8
@@ -28,5 +29,12 @@ struct MessagePart {
 
 /// The parts of one record, in the order in which people read them.
 using Message = std::vector<MessagePart>;
+
+/// Makes the texts of a record that holds the output of a tool such output.
+inline void make_output(Message& message) {
+  for (MessagePart& part : message) {
+    part.kind = part.kind == MessagePart::Kind::text ? MessagePart::Kind::tool_output : part.kind;
+  }
+}
 
 }  // namespace arborfs

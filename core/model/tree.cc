@@ -2,6 +2,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "core/model/people_path.h"
 #include "core/model/tree_reader.h"
 
 namespace arborfs {
@@ -165,7 +166,7 @@ std::vector<Ordinal> all_but(const std::vector<TreeNode>& nodes, Ordinal size) {
 }  // namespace
 
 Ordinal first_user_message(const LogIndex& index) {
-  const auto path = path_to(index, index.leaf());
+  const auto path = people_entries(index, index.leaf());
   const auto first = std::find_if(path.begin(), path.end(), [&](Ordinal step) { return index.name(step) == "user"; });
   return first == path.end() ? kNoEntry : *first;
 }

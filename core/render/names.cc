@@ -208,6 +208,15 @@ std::string branch_stem(const LogIndex& index, Ordinal ordinal) {
   return stem;
 }
 
+std::string image_file(const LogIndex& index, const ImageRef& image) {
+  const std::string rest = "-" + std::to_string(image.number) + "." + image.extension;
+  std::string stem = branch_stem(index, image.ordinal);
+  if (stem.size() + rest.size() > 255) {
+    stem = encode(stem, 255 - rest.size());
+  }
+  return stem + rest;
+}
+
 std::optional<Ordinal> leading_ordinal(std::string_view name) {
   const auto digits_end = std::find_if_not(name.begin(), name.end(), is_digit);
   const auto digits = static_cast<std::size_t>(digits_end - name.begin());

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/log/log_index.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs::names {
 
@@ -37,6 +38,8 @@ std::string padded(Ordinal ordinal);
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve = 5);
 /// <ordinal>-<id>: the name of a branch.
 std::string branch_stem(const LogIndex& index, Ordinal ordinal);
+/// The name of an image in images/: <ordinal>-<id>-<number>.<extension>.
+std::string image_file(const LogIndex& index, const ImageRef& image);
 /// The ordinal that a listed name starts with or a short name consists of: "000042-user-a1b2", "42", "000042"; else
 /// nothing.
 std::optional<Ordinal> leading_ordinal(std::string_view name);

@@ -1,5 +1,5 @@
 // TreeDrawing, draw_tree: makes lines from the nodes in pre-order. A node is in the column of its parent unless it has
-// siblings, so only branch points move the drawing to the right.
+// siblings that begin branches too, so only branch points move the drawing to the right.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/people_path.h"
 #include "core/render/text.h"
 #include "core/render/tree_drawing.h"
 #include "core/render/views.h"
@@ -25,7 +26,12 @@ constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
 class TreeDrawing::Lines {
  public:
-  Lines(const LogIndex& index, Ordinal leaf) : leaf_(leaf) {
+  Lines(const LogIndex& index, Ordinal leaf)
+      : leaf_(leaf), is_talk_(index.size() + std::size_t{1}), continues_(is_talk_.size()) {
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      is_talk_[ordinal] = is_talk(index, ordinal) || index.is_aside(ordinal);
+      continues_[ordinal] = index.parent(ordinal) == kNoEntry && before_for_people(index, ordinal) != kNoEntry;
+    }
     for (const Label& label : index.labels()) {
       labels_.insert_or_assign(key_of(label.target), visible_line(label.text, kLabelColumns));
     }
@@ -43,7 +49,7 @@ class TreeDrawing::Lines {
       if (next_ < nodes) {
         const Place& place = places_[next_];
         const Place& parent = place.parent == kNoNode ? roots_ : places_[place.parent];
-        indent(place.level, parent.children > 1, parent.last_child == next_, out);
+        indent(place.level, is_branch(place, parent), parent.last_child == next_, out);
         line(index, tree_.nodes[next_].ordinal, text, "", out);
       } else {
         line(index, tree_.unreachable[next_ - nodes], text, "  (not reachable from any root)", out);
@@ -56,26 +62,38 @@ class TreeDrawing::Lines {
   /// Where a node is in the tree.
   struct Place {
     std::size_t parent = kNoNode;
-    std::size_t children = 0;
+    std::size_t children = 0;  // that begin branches of the conversation
     std::size_t last_child = kNoNode;
     std::uint32_t level = 0;  // branch points above it
+    bool is_in_line = true;   // begins no branch: no talk is below it, or it continues what stands before it
   };
+  static bool is_branch(const Place& place, const Place& parent) { return !place.is_in_line && parent.children > 1; }
 
   /// `roots` represents the parent of all roots.
-  static std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) {
+  std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) const {
     std::vector<Place> places(nodes.size());
     std::vector<std::size_t> open;  // by depth
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       open.resize(std::min<std::size_t>(open.size(), nodes[i].depth));
       places[i].parent = open.empty() ? kNoNode : open.back();
       open.push_back(i);
-      Place& parent = places[i].parent == kNoNode ? roots : places[places[i].parent];
-      ++parent.children;
-      parent.last_child = i;
+      places[i].is_in_line = !is_talk_[nodes[i].ordinal];
+    }
+    const auto parent_of = [&](const Place& place) -> Place& {
+      return place.parent == kNoNode ? roots : places[place.parent];
+    };
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      Place& place = places[i];
+      Place& parent = parent_of(place);
+      parent.is_in_line = parent.is_in_line && place.is_in_line;
+      place.is_in_line = place.is_in_line || continues_[nodes[i].ordinal];
+      if (!place.is_in_line && ++parent.children == 1) {
+        parent.last_child = i;
+      }
     }
     for (Place& place : places) {
-      const Place& parent = place.parent == kNoNode ? roots : places[place.parent];
-      place.level = parent.level + (parent.children > 1 ? 1 : 0);
+      const Place& parent = parent_of(place);
+      place.level = parent.level + (is_branch(place, parent) ? 1 : 0);
     }
     return places;
   }
@@ -120,6 +138,9 @@ class TreeDrawing::Lines {
   }
 
   Ordinal leaf_;
+  // By ordinal:
+  std::vector<bool> is_talk_;    // of the conversation or of an aside
+  std::vector<bool> continues_;  // a root, but not for people
   std::unordered_map<std::string, std::string> labels_;
   Tree tree_;
   Place roots_;

@@ -3,6 +3,7 @@
 // newline.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "core/log/log_index.h"
 #include "core/model/content.h"
+#include "core/model/people_path.h"
 #include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 
@@ -23,13 +25,23 @@ struct TranscriptStep {
   Entry entry;
   std::uint64_t length = 0;
   std::uint64_t text_size = 0;
-  std::string heading;  // the markdown heading line with its newlines
+  std::string heading;  // the markdown heading line with its newlines, below the lines about breaks (people_path.h)
+  std::string images;   // links to its images, with their newlines
 };
-/// Copies a path out of the index, with TextSizes::text_size of each entry.
-std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<Ordinal>& path,
-                                             const std::vector<std::uint32_t>& text_sizes_of_path);
-/// `## user · 2026-02-16 10:20:30 UTC · a1b2c3d4`, a blank line, the text, a blank line, for each step. Later entries
-/// never change earlier text, so that `tail -f` can follow a branch.
+/// What a transcript needs to know about entries beyond the index.
+struct TranscriptParts {
+  std::function<bool(std::string_view name)> shows;           // RecordRenderer::is_in_transcript
+  std::function<std::uint64_t(Ordinal ordinal)> text_size;    // TextSizes::text_size
+  std::function<std::string(Ordinal ordinal)> image_links{};  // image_link of each image; null for none
+};
+/// A link to an image in the folder `images`, which ends in '/', and a blank line.
+std::string image_link(const LogIndex& index, const ImageRef& image, std::string_view images);
+/// Copies a path out of the index. A break before an entry that is not shown stands before the next one that is.
+std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<PeopleStep>& path,
+                                             const TranscriptParts& parts);
+/// For each step a line for each break, `## user · 2026-02-16 10:20:30 +0100 · a1b2c3d4`, the text, links to the
+/// images, each with a blank line behind it. Sound Markdown: the headings of level 2 are those of the steps
+/// (markdown.h). Later entries never change earlier text, so that `tail -f` can follow a branch.
 std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogSource> log,
                                                 const RecordRenderer& renderer);
 

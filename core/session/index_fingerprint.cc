@@ -19,10 +19,11 @@ std::uint64_t hash_of(const LogIndex& index, Ordinal ordinal, std::uint64_t seed
   const Entry& entry = index.entry(ordinal);
   const EntryId id = index.id(ordinal);
   const bool is_found = !index.has_duplicate_ids() || index.find(id) == ordinal;
-  const std::array<std::uint64_t, 6> numbers = {entry.offset,
+  const std::array<std::uint64_t, 7> numbers = {entry.offset,
                                                 index.length(ordinal),
                                                 static_cast<std::uint64_t>(entry.timestamp_ms),
                                                 index.parent(ordinal),
+                                                index.named_before(ordinal),
                                                 static_cast<std::uint64_t>(entry.type) << 8U | entry.flags,
                                                 (is_found ? 2U : 0U) + (index.is_orphan(ordinal) ? 1U : 0U)};
   return xxh64(index.name(ordinal), xxh64(id.text, hash_of(numbers, seed)));

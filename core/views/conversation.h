@@ -7,7 +7,7 @@ namespace arborfs {
 
 /// What the agent would send to a model after `ordinal`; kNoEntry: after the leaf. Errors: as ViewRow::make.
 ContentResult context_at(const ViewRequest& request, Ordinal ordinal);
-/// The texts of the path to `ordinal`; kNoEntry: to the leaf. Errors: as ViewRow::make.
+/// The texts of the path for people (people_path.h) to `ordinal`; kNoEntry: to the leaf. Errors: as ViewRow::make.
 ContentResult transcript_at(const ViewRequest& request, Ordinal ordinal);
 
 }  // namespace arborfs

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/log/log_reader.h"
+#include "core/model/people_path.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/render/text.h"
@@ -17,9 +18,9 @@ namespace {
 constexpr std::uint64_t kMaxSalvaged = 1 << 20;
 constexpr std::size_t kMaxSalvagedRuns = 256;
 
-void count_tree(const LogIndex& index, SessionStatus& status) {
+void count_tree(const LogIndex& index, Ordinal leaf, SessionStatus& status) {
   status.entries = index.size();
-  status.branches = index.tip_count();
+  status.branches = conversation_ends(index, leaf).size();
   std::set<std::uint32_t> seen;
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     status.orphans += index.is_orphan(ordinal) ? 1 : 0;
@@ -90,7 +91,7 @@ SessionStatus session_status(const Session& session, const Catalog& catalog) {
   if (const auto guard = session.read()) {
     log = guard->log();
     status.dialect = session.format().reader->dialect_name(guard->index().dialect());
-    count_tree(guard->index(), status);
+    count_tree(guard->index(), guard->leaf(), status);
     status.damage = shown_damage(*guard);
     status.not_shown = guard->index().not_shown();
     status.moved_leaf = moved_leaf(guard->index(), guard->leaf());

@@ -7,6 +7,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
+#include "core/model/people_path.h"
 #include "core/model/tree.h"
 
 namespace arborfs {
@@ -59,7 +60,7 @@ Result<std::optional<Ordinal>> find_plain_word(const LogIndex& index, Ordinal le
     return std::optional<Ordinal>();
   }
   const std::string_view role = word == "last" ? "" : word.substr(std::string_view("last-").size());
-  const auto path = path_to(index, leaf);
+  const auto path = people_entries(index, leaf);
   const auto found = std::find_if(path.rbegin(), path.rend(), [&](Ordinal step) {
     return index.entry(step).type == EntryType::message && (role.empty() || index.name(step) == role);
   });

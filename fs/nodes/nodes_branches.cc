@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/base/result_macros.h"
+#include "core/model/people_path.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/views/item_views.h"
@@ -96,8 +97,8 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   const LogIndex& index = here.guard.index();
-  std::vector<Ordinal> shown = index.tips();
   const Ordinal leaf = here.guard.leaf();
+  std::vector<Ordinal> shown = conversation_ends(index, leaf);
   std::vector<NamesSnapshot::Item> head;
   if (leaf != kNoEntry) {
     const auto place = std::lower_bound(shown.begin(), shown.end(), leaf);
@@ -159,7 +160,7 @@ Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, 
   if (listed == kNoEntry || listed > index.size() || entry_name(index, listed) != name) {
     return no_such_name();
   }
-  const auto path = path_to(index, node.item());
+  const auto path = people_entries(index, node.item());
   if (std::find(path.begin(), path.end(), listed) == path.end()) {
     return no_such_name();
   }
@@ -169,7 +170,7 @@ Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, 
 
 Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
-  auto path = path_to(here.guard.index(), node.item());
+  auto path = people_entries(here.guard.index(), node.item());
   return ListingPtr(std::make_shared<EntriesSnapshot>(here.ref, here.guard, kPathRow, std::move(path)));
 }
 

@@ -54,16 +54,6 @@ Result<Attr> attr_in(const Session::Guard& guard, std::uint64_t seed, NodeId nod
   return (is_text(node) ? text_attr : json_attr)(guard, seed, node);
 }
 
-/// "000042-a1b2c3d4-1.png".
-std::string image_name(const LogIndex& index, const ImageRef& image) {
-  const std::string rest = "-" + std::to_string(image.number) + "." + image.extension;
-  std::string stem = names::branch_stem(index, image.ordinal);
-  if (stem.size() + rest.size() > 255) {
-    stem = names::encode(stem, 255 - rest.size());
-  }
-  return stem + rest;
-}
-
 }  // namespace
 
 std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal) {
@@ -119,7 +109,7 @@ Result<Child> images_lookup(MountState& state, RequestContext& call, NodeId node
   auto image = std::lower_bound(all.begin(), all.end(), ordinal,
                                 [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
   for (; image != all.end() && image->ordinal == ordinal; ++image) {
-    if (image->ordinal <= guard.index().size() && image_name(guard.index(), *image) == name) {
+    if (image->ordinal <= guard.index().size() && names::image_file(guard.index(), *image) == name) {
       return Child{NodeId(Kind::image, node.slot(), static_cast<std::uint32_t>(image - all.begin())),
                    name_life(*image)};
     }
@@ -133,8 +123,9 @@ Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId n
   std::vector<NamesSnapshot::Item> items;
   std::uint32_t at = 0;
   for (const ImageRef& image : guard.details().images()) {
-    items.push_back(
-        {image_name(guard.index(), image), {NodeId(Kind::image, node.slot(), at), name_life(image)}, std::nullopt});
+    items.push_back({names::image_file(guard.index(), image),
+                     {NodeId(Kind::image, node.slot(), at), name_life(image)},
+                     std::nullopt});
     ++at;
   }
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));

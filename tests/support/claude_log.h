@@ -12,6 +12,7 @@
 #include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
+#include "core/render/views.h"
 
 namespace arborfs::tests {
 
@@ -69,6 +70,20 @@ class ClaudeLog {
     return all ? *all : "";
   }
   [[nodiscard]] std::string context() const { return context(index_->leaf()); }
+  [[nodiscard]] std::string transcript() const {
+    const RecordRenderer& renderer = *claude_format().renderer;
+    const TextSizes sizes = details();
+    const auto steps = transcript_steps(*index_, people_path(*index_, index_->leaf()),
+                                        {[&](std::string_view name) { return renderer.is_in_transcript(name); },
+                                         [&](Ordinal ordinal) { return sizes.text_size(ordinal); }});
+    const auto all = build_transcript(steps, log_, renderer)->read_all();
+    EXPECT_TRUE(all);
+    return all ? *all : "";
+  }
+  [[nodiscard]] std::string name(const std::string& entry) const {
+    const Ordinal ordinal = index_->find(entry);
+    return ordinal == kNoEntry ? "" : std::string(index_->name(ordinal));
+  }
 
  private:
   std::shared_ptr<const LogSource> log_;

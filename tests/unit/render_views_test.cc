@@ -17,6 +17,7 @@
 #include "core/render/views.h"
 #include "core/views/session_views.h"
 #include "tests/support/paths.h"
+#include "tests/support/variable.h"
 
 namespace arborfs {
 namespace {
@@ -83,28 +84,33 @@ class NoWords : public TreeText {
 };
 
 std::string transcript(const Session& session, const std::vector<Ordinal>& path) {
-  std::vector<std::uint32_t> sizes;
-  for (const Ordinal ordinal : path) {
+  const auto text_size = [&session](Ordinal ordinal) {
     const Entry& entry = session.index->entry(ordinal);
     const auto text = read_text(omp_renderer(), *session.log, entry.type, entry.offset, entry.length);
-    sizes.push_back(static_cast<std::uint32_t>(text->size()));
+    return text ? std::uint64_t{text->size()} : 0;
+  };
+  std::vector<PeopleStep> steps;
+  for (const Ordinal ordinal : path) {
+    steps.push_back({ordinal});
   }
-  const auto content = build_transcript(transcript_steps(*session.index, path, sizes), session.log, omp_renderer());
+  const TranscriptParts parts{[](std::string_view) { return true; }, text_size};
+  const auto content = build_transcript(transcript_steps(*session.index, steps, parts), session.log, omp_renderer());
   auto bytes = content->read_all();
   EXPECT_TRUE(bytes.has_value());
   return bytes ? std::move(bytes).value() : "";
 }
 
 TEST(Transcript, HasAHeadingAndATextPerEntry) {
+  const arborfs::testing::Variable zone("TZ", "Europe/Berlin");
   const Session session = session_of(
       R"({"type":"message","id":"a1","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"Hi"}})"
       "\n"
       R"({"type":"message","id":"a\u001b2","parentId":"a1","timestamp":"no time","message":{"role":"assistant","content":[{"type":"text","text":"Hello\nthere"}]}})"
       "\n42\n");
   EXPECT_EQ(transcript(session, {1, 2, 3}),
-            "## user · 2026-02-16 10:20:30 UTC · a1\n\nHi\n\n"
-            "## assistant · a^[2\n\nHello\nthere\n\n"
-            "## value\n\n42\n\n");
+            "## user · 2026-02-16 11:20:30 +0100 · a1\n\nHi\n\n"
+            "## assistant · a\\^\\[2\n\nHello\nthere\n\n"
+            "## value\n\n```json\n42\n```\n\n");
 }
 
 TEST(Transcript, OnlyGrowsWithThePath) {

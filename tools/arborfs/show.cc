@@ -4,6 +4,7 @@
 
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/model/people_path.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
@@ -44,16 +45,12 @@ struct Facts {
   std::string log;
 };
 
-bool is_talk(EntryType type) {
-  return type == EntryType::message || type == EntryType::branch_summary || type == EntryType::compaction;
-}
-
-/// The last message, summary or compaction on the path to `tip`; `tip` itself if that is far away.
+/// The last talk on the path to `tip`; `tip` itself if that is far away.
 Ordinal last_talk(const LogIndex& index, Ordinal tip) {
   constexpr int kFar = 32;
   Ordinal at = tip;
-  for (int step = 0; step < kFar && at != kNoEntry; ++step, at = index.parent(at)) {
-    if (is_talk(index.entry(at).type)) {
+  for (int step = 0; step < kFar && at != kNoEntry; ++step, at = before_for_people(index, at)) {
+    if (is_talk(index, at)) {
       return at;
     }
   }
@@ -66,7 +63,7 @@ void read_index(const LogIndex& index, Ordinal leaf, Facts& facts) {
   }
   facts.leaf_ordinal = leaf;
   facts.leaf = leaf == kNoEntry ? "" : names::entry_stem(index, leaf);
-  for (const Ordinal tip : index.tips()) {
+  for (const Ordinal tip : conversation_ends(index, leaf)) {
     facts.branches.push_back({names::branch_stem(index, tip), tip, last_talk(index, tip)});
   }
   for (const auto& label : named_labels(index)) {

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
+#include "core/model/people_path.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/watch/watcher.h"
@@ -84,7 +85,7 @@ LastSaid last_said(Session& session) {
     const LogIndex& index = guard->index();
     log = guard->log();
     Ordinal at = guard->leaf();
-    for (int steps = 0; at != kNoEntry && steps < kEntriesSearched; ++steps, at = index.parent(at)) {
+    for (int steps = 0; at != kNoEntry && steps < kEntriesSearched; ++steps, at = before_for_people(index, at)) {
       if (may_have_text(session, index, at)) {
         places.push_back({index.entry(at).type, index.entry(at).offset, index.length(at), index.id(at).text});
       }

@@ -4,6 +4,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
+#include "core/model/people_path.h"
 #include "core/model/tree.h"
 #include "core/render/code_blocks.h"
 #include "core/render/record_renderer.h"
@@ -145,7 +146,7 @@ Result<SaidText> last_answer(const Session& session) {
   std::vector<Ordinal> answers;
   {
     ASSIGN_OR_RETURN(const auto guard, session.read_index());
-    answers = path_to(guard.index(), guard.leaf());
+    answers = people_entries(guard.index(), guard.leaf());
     std::erase_if(answers, [&](Ordinal step) { return !guard.index().is_assistant(step); });
   }
   for (auto at = answers.rbegin(); at != answers.rend(); ++at) {

@@ -1,6 +1,7 @@
 #include "core/formats/claude/claude_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -57,6 +58,12 @@ FieldValue text_field(std::string_view text) {
   return value;
 }
 
+/// True for the names of rows that are messages: of the user or the assistant, or in their names.
+bool is_said(std::string_view name) {
+  constexpr std::array kSaid = {"user", "assistant", "tool", "command", "task", "notification", "interruption"};
+  return std::find(kSaid.begin(), kSaid.end(), name) != kSaid.end();
+}
+
 /// Makes entries of rows.
 class Transcript final : public LineScan {
  public:
@@ -99,6 +106,7 @@ class Transcript final : public LineScan {
 
   Result<void> add(const Row& node, RecordSink& sink) {
     ++entries_;
+    has_main_ = has_main_ || !node.is_sidechain;
     if (node.kind == Row::Kind::loose) {
       const std::string id = "row-" + std::to_string(node.offset);
       return add(node, id, loose_.add_loose(node, id, entries_), sink);
@@ -108,27 +116,44 @@ class Transcript final : public LineScan {
     return add(node, node.uuid, loose_.parent_of(node, parent), sink);
   }
 
-  static Result<void> add(const Row& node, std::string_view id, std::string_view parent, RecordSink& sink) {
+  Result<void> add(const Row& node, std::string_view id, std::string_view parent, RecordSink& sink) {
     RecordFields fields;
     fields.offset = node.offset;
     fields.length = node.length;
     fields.id = text_field(id);
-    fields.parent.kind = FieldValue::Kind::null;
+    const bool names_parent = node.has_parent || node.kind == Row::Kind::loose;
+    fields.parent.kind = names_parent ? FieldValue::Kind::null : FieldValue::Kind::missing;
     if (!parent.empty()) {
       fields.parent = text_field(parent);
     }
-    const bool is_spoken =
-        node.name == "user" || node.name == "assistant" || node.name == "tool" || node.name == "command";
-    fields.type = text_field(is_spoken ? "message" : node.name);
-    fields.role = text_field(node.name);
+    fields.is_aside = has_main_ && node.is_sidechain;
+    const std::string_view name = fields.is_aside && node.name == "user" ? "task" : node.name;
+    fields.type = text_field(is_said(name) ? "message" : name);
+    fields.role = text_field(name);
     if (!node.timestamp.empty()) {
       fields.timestamp = text_field(node.timestamp);
     }
+    set_before(node, id, fields);
     return sink.add(fields, node.hash);
+  }
+
+  /// A compaction begins a new root: with a boundary, or with the summary alone (claude/FORMAT.md C4).
+  void set_before(const Row& node, std::string_view id, RecordFields& fields) {
+    if (node.is_boundary && !node.before.empty()) {
+      fields.before = text_field(bridges_.node_above(node.before));
+    } else if (node.name == "summary" && fields.parent.kind == FieldValue::Kind::null && !last_main_.empty()) {
+      fields.before = text_field(before_ = last_main_);
+    }
+    if (!fields.is_aside) {
+      last_main_ = id;
+    }
   }
 
   std::uint64_t at_ = 0;
   Ordinal entries_ = 0;
+  bool has_main_ = false;  // a node that belongs to no sub-agent
+  std::string last_main_;  // the id of the last node that is not an aside
+  std::string before_;     // RecordFields::before of the node that is added
   LeafFinder leaf_;
   ReplyChain replies_;
   LooseRows loose_;

@@ -12,6 +12,9 @@
 namespace arborfs::claude {
 namespace {
 
+/// The members that hold what a hook said.
+constexpr std::array<std::string_view, 6> kHookTexts = {"content", "message", "blockingError",
+                                                        "stdout",  "stderr",  "systemMessage"};
 constexpr int kDeepestContent = 3;  // blocks in the result of a tool, and one level to spare
 
 std::string string_in(const json::Value& object, std::string_view key) {
@@ -48,11 +51,11 @@ void add_call(Message& message, const json::Value& call) {
                      string_in(call, "name"), nullptr});
 }
 
-/// Adds one block; the result of a tool has blocks of its own, which are returned.
-const json::Value* add_block(Message& message, const json::Value& block) {
+/// Adds one block, whose text is of kind `said`; the result of a tool has blocks of its own, which are returned.
+const json::Value* add_block(Message& message, const json::Value& block, MessagePart::Kind said) {
   const auto type = json::string_member(block, "type").value_or("");
   if (type == "text") {
-    add_text(message, MessagePart::Kind::text, string_in(block, "text"));
+    add_text(message, said, string_in(block, "text"));
   } else if (type == "thinking") {
     add_text(message, MessagePart::Kind::thinking, string_in(block, "thinking"));
   } else if (type == "redacted_thinking") {
@@ -82,14 +85,15 @@ void add_content(Message& message, const json::Value* content) {
   };
   std::array<Open, kDeepestContent> open{};
   int depth = -1;
-  const auto enter = [&](const json::Value* inner) {
+  const auto said = [&depth] { return depth > 0 ? MessagePart::Kind::tool_output : MessagePart::Kind::text; };
+  const auto enter = [&](const json::Value* inner, MessagePart::Kind kind) {
     if (inner != nullptr && inner->IsString()) {
-      add_text(message, MessagePart::Kind::text, std::string(json::as_string(*inner)));
+      add_text(message, kind, std::string(json::as_string(*inner)));
     } else if (inner != nullptr && inner->IsArray() && depth + 1 < kDeepestContent) {
       open[static_cast<std::size_t>(++depth)] = {inner, 0};
     }
   };
-  enter(content);
+  enter(content, MessagePart::Kind::text);
   while (depth >= 0) {
     Open& at = open[static_cast<std::size_t>(depth)];
     if (at.next == at.list->Size()) {
@@ -97,11 +101,60 @@ void add_content(Message& message, const json::Value* content) {
       continue;
     }
     const json::Value& block = (*at.list)[at.next++];
-    enter(block.IsString() ? &block : add_block(message, block));
+    if (block.IsString()) {
+      enter(&block, said());
+    } else {
+      enter(add_block(message, block, said()), MessagePart::Kind::tool_output);
+    }
   }
 }
 
-/// The content that the program adds to the conversation, as it is sent (claude/FORMAT.md F3).
+/// Appends a text without its tags.
+void append_untagged(std::string& words, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t open = std::min(text.find('<'), text.size());
+    const std::size_t close = std::min(text.find('>', open), text.size());
+    words.append(text.substr(0, open));
+    text.remove_prefix(std::min(close + 1, text.size()));
+  }
+}
+
+/// The words of a notice that a task in the background has ended, without its tags; the task's result is kept as it is
+/// (claude/FORMAT.md B3).
+std::string words_of_notice(std::string_view notice) {
+  constexpr std::string_view kResult = "<result>";
+  const std::size_t begin = std::min(notice.find(kResult), notice.size());
+  const std::size_t end = std::min(notice.rfind("</result>"), notice.size());
+  std::string words;
+  append_untagged(words, notice.substr(0, begin));
+  if (begin < end) {
+    words.append(notice.substr(begin + kResult.size(), end - begin - kResult.size()));
+    append_untagged(words, notice.substr(end));
+  }
+  return words.substr(std::min(words.find_first_not_of(" \n"), words.size()));
+}
+
+/// What a hook said, after its name (claude/FORMAT.md B8).
+Message hook_of(const json::Value& attachment, std::string_view name) {
+  Message said;
+  for (const std::string_view key : kHookTexts) {
+    const json::Value* text = json::member(attachment, key);
+    const json::Value* inner = text != nullptr && text->IsObject() ? json::member(*text, key) : text;
+    add_content(said, inner);
+  }
+  std::string words(name);
+  std::string_view before = ": ";
+  for (const MessagePart& part : said) {
+    if (!part.text.empty() && words.find(part.text) == std::string::npos) {
+      words.append(std::exchange(before, "\n")).append(part.text);
+    }
+  }
+  Message message;
+  add_text(message, MessagePart::Kind::text, std::move(words));
+  return message;
+}
+
+/// The content that the program adds to the conversation: as it is sent (claude/FORMAT.md F3), else as it says it.
 std::optional<Message> attachment_of(const json::Value& record) {
   Message message;
   const json::Value* rendered = json::member(record, "rendered");
@@ -112,14 +165,17 @@ std::optional<Message> attachment_of(const json::Value& record) {
     return message;
   }
   const json::Value* attachment = json::member(record, "attachment");
-  const json::Value* prompt = attachment == nullptr ? nullptr : json::member(*attachment, "prompt");
-  if (attachment == nullptr) {
+  if (attachment == nullptr || !attachment->IsObject()) {
     return std::nullopt;
   }
-  if (prompt == nullptr || !json::is_string(json::member(*attachment, "type"), "queued_command")) {
-    add_value(message, "", *attachment);
-  } else {
+  const std::string type = string_in(*attachment, "type");
+  const json::Value* prompt = json::member(*attachment, "prompt");
+  if (prompt != nullptr && type == "queued_command") {
     add_content(message, prompt);
+  } else if (const std::string hook = string_in(*attachment, "hookName"); !hook.empty()) {
+    return hook_of(*attachment, hook);
+  } else {
+    add_value(message, "", *attachment);
   }
   return message;
 }
@@ -161,10 +217,23 @@ std::optional<Message> system_of(const json::Value& record) {
   } else {
     add_own_members(message, record);
   }
-  if (const auto before = json::string_member(record, "logicalParentUuid")) {
-    add_text(message, MessagePart::Kind::text, "The conversation before it ends at " + std::string(*before) + ".");
-  }
   return message;
+}
+
+std::optional<Message> said_by(const json::Value& record) {
+  const json::Value* said = json::member(record, "message");
+  const json::Value* content = said == nullptr ? nullptr : json::member(*said, "content");
+  if (content == nullptr || (!content->IsString() && !content->IsArray())) {
+    return std::nullopt;
+  }
+  Message message;
+  add_content(message, content);
+  return message;
+}
+
+bool is_notice(const Message& message) {
+  return !message.empty() && message.front().kind == MessagePart::Kind::text &&
+         message.front().text.starts_with("<task-notification>");
 }
 
 /// The reply that the row is of (claude/FORMAT.md E1).
@@ -188,19 +257,10 @@ bool Renderer::is_in_transcript(std::string_view name) const {
 
 std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Value& record) const {
   const auto type = json::string_member(record, "type");
-  if (type == "attachment") {
-    return attachment_of(record);
+  auto message = type == "attachment" ? attachment_of(record) : type == "system" ? system_of(record) : said_by(record);
+  if (message && is_notice(*message)) {
+    message->front().text = words_of_notice(message->front().text);
   }
-  if (type == "system") {
-    return system_of(record);
-  }
-  const json::Value* said = json::member(record, "message");
-  const json::Value* content = said == nullptr ? nullptr : json::member(*said, "content");
-  if (content == nullptr || (!content->IsString() && !content->IsArray())) {
-    return std::nullopt;
-  }
-  Message message;
-  add_content(message, content);
   return message;
 }
 

@@ -27,6 +27,7 @@ struct Row {
   Part part = Part::other;
   bool is_sidechain = false;
   bool is_message = false;   // of the user or the assistant
+  bool has_parent = false;   // it has the member parentUuid, whatever that is
   bool is_boundary = false;  // of a compaction
   bool is_explicit = false;  // of a pin
   std::uint64_t offset = 0;  // of the JSON value in the log
@@ -35,6 +36,7 @@ struct Row {
   std::uint64_t hash = 0;  // of the bytes of a node or a loose row
   std::string_view uuid;
   std::string_view parent;  // "" for a root
+  std::string_view before;  // of a boundary: the node before it for people (C4); "" if it names none
   std::string_view timestamp;
   std::string_view reply;  // the message id of an assistant's node
   std::string_view name;   // the word in the entry's file name; of a row that is left out, its type

@@ -22,6 +22,8 @@ void check_same_entry(const LogIndex& got, const LogIndex& wanted, Ordinal o) {
   check_equal(got.parent(o), wanted.parent(o), "parent");
   check(got.is_orphan(o) == wanted.is_orphan(o), "is_orphan");
   check(got.is_tip(o) == wanted.is_tip(o), "is_tip");
+  check_equal(got.named_before(o), wanted.named_before(o), "named before");
+  check(got.is_aside(o) == wanted.is_aside(o), "is_aside");
   check_equal(got.find(got.id(o)), wanted.find(wanted.id(o)), "find");
 }
 
