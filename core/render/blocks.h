@@ -1,10 +1,11 @@
 // The blocks of a rendered entry: paragraphs, fences, lists of names, with a blank line between them and one newline at
-// the end. The base of the formats' renderers.
+// the end. They are sound Markdown whatever the texts in them are (markdown.h). The base of the formats' renderers.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/render/markdown.h"
 #include "core/render/value_text.h"
 
 namespace arborfs {
@@ -34,7 +35,7 @@ class Blocks {
     const AnyText trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       begin_block();
-      put_text(sink_, trimmed);
+      put_markdown(sink_, trimmed);
     }
   }
 
@@ -43,7 +44,7 @@ class Blocks {
     const AnyText trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       begin_block();
-      put_prefixed(sink_, "> ", trimmed);
+      put_markdown_quote(sink_, trimmed);
     }
   }
 
@@ -78,12 +79,11 @@ class Blocks {
     if (is_text(node)) {
       return paragraph(node.text());
     }
-    begin_block();
     if (is_container(node) && !is_empty_container(node)) {
-      outline(node, sink_);
-    } else {
-      json(node, sink_);
+      return fenced("", [&](auto& sink) { outline(node, sink); });
     }
+    begin_block();
+    json(node, sink_);
   }
 
   /// Puts text unchanged, anything else as JSON; nothing if it is missing or null.
@@ -116,7 +116,7 @@ class Blocks {
   /// Puts a scalar on the current line; containers as "...".
   void phrase(const Node& node) {
     if (is_text(node)) {
-      put_line(sink_, node.text());
+      put_markdown_line(sink_, node.text());
     } else if (is_container(node)) {
       sink_.raw("...");
     } else {

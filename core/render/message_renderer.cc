@@ -27,6 +27,8 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
         return this->quote(std::string_view(part.text));
       case MessagePart::Kind::tool_call:
         return tool_call(part);
+      case MessagePart::Kind::tool_output:
+        return this->fenced_text("", std::string_view(part.text));
       case MessagePart::Kind::tool_error:
         return tool_error(part);
       case MessagePart::Kind::image:
@@ -38,6 +40,7 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
     }
   }
   void put_record(const json::Value& record) { this->plain_value(SlowNode(&record)); }
+  void put_verbatim(std::string_view text) { this->fenced_text("", text); }
 
  private:
   void tool_call(const MessagePart& call) {
@@ -61,7 +64,7 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
   void value(const MessagePart& part) {
     if (!part.text.empty()) {
       this->begin_block();
-      put_line(this->sink_, std::string_view(part.text));
+      put_markdown_line(this->sink_, std::string_view(part.text));
       this->sink_.raw(":");
     }
     if (part.data != nullptr) {
@@ -79,7 +82,7 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
     this->sink_.raw(std::to_string(++this->images_));
     if (!mime_type.empty()) {
       this->sink_.raw(": ");
-      put_line(this->sink_, mime_type);
+      put_markdown_line(this->sink_, mime_type);
     }
     this->sink_.raw("]");
   }
@@ -89,7 +92,7 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
     this->sink_.raw("**error**");
     if (!error.tool.empty()) {
       this->sink_.raw(" from ");
-      put_line(this->sink_, std::string_view(error.tool));
+      put_markdown_line(this->sink_, std::string_view(error.tool));
     }
   }
 };
@@ -128,8 +131,9 @@ void put_too_long(std::string_view raw, Sink& sink) {
 
 template <class Sink>
 void put_raw(std::string_view raw, Sink& sink) {
-  put_text(sink, without_end_newlines(raw));
-  sink.raw("\n");
+  MessageBlocks<Sink> blocks(sink);
+  blocks.put_verbatim(raw);
+  blocks.end();
 }
 
 /// The images that have bytes, numbered as the text numbers all of them.

@@ -52,7 +52,10 @@ std::string first_line_of(std::string_view text, std::size_t columns) {
     if (!head.starts_with(kFence)) {
       return visible_line(head, columns);
     }
-    head.remove_prefix(std::min(head.find_first_not_of('`'), head.size()));
+    const std::string_view fence = head.substr(0, std::min(head.find_first_not_of('`'), head.size()));
+    const std::size_t first_line = head.find('\n');
+    head.remove_prefix(first_line == std::string_view::npos ? fence.size() : first_line);
+    head = head.substr(0, head.find("\n" + std::string(fence)));
   }
 }
 

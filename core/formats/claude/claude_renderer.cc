@@ -65,7 +65,7 @@ const json::Value* add_block(Message& message, const json::Value& block, Message
   } else if (type == "image" || type == "document") {
     add_image(message, block);
   } else if (type == "web_search_result") {
-    add_text(message, MessagePart::Kind::text, string_in(block, "title") + "\n" + string_in(block, "url"));
+    add_text(message, said, string_in(block, "title") + "\n" + string_in(block, "url"));
   } else if (type.ends_with("tool_result")) {
     if (is_true(block, "is_error")) {
       message.push_back({MessagePart::Kind::tool_error, "", "", nullptr});

@@ -163,6 +163,7 @@ void add_output(Message& message, const json::Value& payload) {
   } else {
     add_value(message, output);
   }
+  make_output(message);
 }
 
 /// A string, or the JSON of another value; "" if there is none.

@@ -95,6 +95,9 @@ std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Valu
   if (content != nullptr) {
     add_content(message, *content);
   }
+  if (go_string(go_member(body, "role")) == "tool") {
+    make_output(message);
+  }
   if (calls != nullptr) {
     add_calls(message, *calls);
   }

@@ -45,7 +45,8 @@ std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Valu
   if (is_error != nullptr && is_error->IsTrue()) {
     message.push_back({MessagePart::Kind::tool_error, "", text_of(record, "name")});
   }
-  add_text(message, MessagePart::Kind::text, text_of(record, "content"));
+  const bool is_output = role->starts_with("tool");
+  add_text(message, is_output ? MessagePart::Kind::tool_output : MessagePart::Kind::text, text_of(record, "content"));
   add_calls(message, json::member(record, "tool_calls"));
   return message;
 }

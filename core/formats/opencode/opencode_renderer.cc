@@ -43,9 +43,9 @@ void add_call(Message& message, const json::Value& part) {
   }
   if (json::is_string(json::member(*state, "status"), "error")) {
     message.push_back({MessagePart::Kind::tool_error, "", tool, nullptr});
-    add_words(message, MessagePart::Kind::text, string_of(*state, "error"));
+    add_words(message, MessagePart::Kind::tool_output, string_of(*state, "error"));
   }
-  add_words(message, MessagePart::Kind::text, string_of(*state, "output"));
+  add_words(message, MessagePart::Kind::tool_output, string_of(*state, "output"));
   const json::Value* attachments = json::member(*state, "attachments");
   if (attachments != nullptr && attachments->IsArray()) {
     for (const json::Value& attachment : attachments->GetArray()) {

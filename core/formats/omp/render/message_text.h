@@ -36,11 +36,19 @@ class MessageText : public Blocks<Node, Sink> {
     }
   }
 
+  /// A record that is not JSON.
+  void verbatim(std::string_view raw) {
+    this->fenced_text("", raw);
+    this->end();
+  }
+
   /// `content`, then 18's `images`, of a message or a custom message.
   void content_of(const Node& owner) {
     const Node content = owner.member("content");
     if (content.kind() == NodeKind::array) {
       each(content, [this](const Node& block) { content_block(block); });
+    } else if (is_output_ && Base::is_text(content)) {
+      this->fenced_text("", content.text());
     } else {
       this->text_or_json(content);
     }
@@ -77,6 +85,7 @@ class MessageText : public Blocks<Node, Sink> {
     if (role == "toolResult" && Base::is_true(message.member("isError"))) {
       line("**error** from ", message.member("toolName"), "");
     }
+    is_output_ = role == "toolResult";
     content_of(message);
     if (role == "system") {
       sections(message.member("sections"));
@@ -102,7 +111,9 @@ class MessageText : public Blocks<Node, Sink> {
     const Text type = Base::text_of(block.member("type"));
     const bool is_known = type == "text" || type == "thinking";
     const Node words = is_known ? block.member(type == "text" ? "text" : "thinking") : Node();
-    if (Base::is_text(words) && type == "text") {
+    if (Base::is_text(words) && type == "text" && is_output_) {
+      this->fenced_text("", words.text());
+    } else if (Base::is_text(words) && type == "text") {
       this->paragraph(words.text());
     } else if (Base::is_text(words)) {
       this->quote(words.text());
@@ -188,6 +199,8 @@ class MessageText : public Blocks<Node, Sink> {
   }
 
  protected:
+  bool is_output_ = false;  // NOLINT: the content is the output of a tool
+
   /// A block of one line: words, a value, words.
   void line(std::string_view before, const Node& value, std::string_view after) {
     this->begin_block();

@@ -50,8 +50,7 @@ template <class Sink>
 std::uint32_t render_slowly(EntryType type, std::string_view raw, Sink& sink) {
   json::Document document;
   if (!json::parse(raw, document)) {
-    sink.raw(visible(without_end_newlines(raw)));
-    sink.raw("\n");
+    EntryText<SlowNode, Sink>(sink).verbatim(raw);
     return 0;
   }
   EntryText<SlowNode, Sink> text(sink);
