@@ -70,7 +70,7 @@ class AgentSession:
 
 def opal_append_many(bed):
     """Opal's log is written again for a change; all that wait share one new log."""
-    count = 50
+    count = bed.sizes.times(50)
     row = Row("opal-many", "appends/s")
     appending = Appending(bed, row, AgentSession(bed, "opal", check_opal))
     appending.mounted(f"{WRITERS} writers", "", WRITERS, count)
@@ -80,7 +80,7 @@ def opal_append_many(bed):
 
 
 def goat_append(bed):
-    count = 1000
+    count = bed.sizes.times(1000)
     row = Row("goat-append", "µs")
     appending = Appending(bed, row, AgentSession(bed, "goat", check_goat))
     appending.mounted("synced", "", 1, count)

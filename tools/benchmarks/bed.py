@@ -27,10 +27,15 @@ class Sizes:
     parts: int     # of OpenCode's database
     files: int     # of OpenCode's JSON files
     sessions: int  # of all agents together
+    part: int = 1  # how many times less often than else a row repeats what it measures
+
+    def times(self, count):
+        return max(2, count // self.part)
 
 
 SIZES = Sizes(170, 2000, 1_000_000, 300, 1_000_000, 100_000, 20_000)
 QUICK_SIZES = Sizes(22, 300, 100_000, 30, 100_000, 10_000, 2_000)
+SMOKE_SIZES = Sizes(1, 8, 2_000, 3, 2_000, 1_100, 40, 20)
 
 
 class Failure(Exception):

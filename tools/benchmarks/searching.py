@@ -56,7 +56,7 @@ def wait_for_index(mount, path, sessions):
 
 
 def words(text, chance):
-    found = re.findall(r"[\w.-]*\w", text)
+    found = re.findall(r"\w(?:[\w.-]*\w)?", text)  # a query that begins with `-` excludes, and none begins with a dot
     return chance.sample(found, min(len(found), chance.randint(1, 3)))
 
 

@@ -122,7 +122,7 @@ class Appending:
 
 
 def append(bed):
-    count = 1000
+    count = bed.sizes.times(1000)
     row = Row("append", "µs")
     appending = Appending(bed, row)
     appending.mounted("synced", "", 1, count)
@@ -143,7 +143,7 @@ def append(bed):
 
 def append_many(bed):
     """All writers at one session: together they are faster than one, because they share locks and syncs."""
-    count = 50
+    count = bed.sizes.times(50)
     row = Row("append-many", "appends/s")
     appending = Appending(bed, row)
     many = f"{WRITERS} writers"
@@ -174,7 +174,7 @@ def seen(bed, agent_dir, log, count):
 
 
 def visible(bed):
-    count = 300
+    count = bed.sizes.times(300)
     row = Row("visible", "ms")
     shown = f"write(2) of an entry to the log by another process, until stat in the mount shows it, {count} times"
 
@@ -197,7 +197,7 @@ def visible(bed):
 def growth(bed):
     """The cost of one more entry in a log of few and of many entries."""
     few, many = 1000, bed.sizes.entries
-    count = 200
+    count = bed.sizes.times(200)
     row = Row("one-more", "µs")
 
     def measured(_, entries):
