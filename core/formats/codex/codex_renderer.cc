@@ -99,7 +99,7 @@ std::optional<Message> Renderer::message_of(EntryType type, const json::Value& r
 
 std::string Renderer::kind_of(const json::Value& record) const {
   const json::Value* payload = json::member(record, "payload");
-  const std::string kind = payload == nullptr ? "" : string_of(*payload, "type");
+  const std::string kind = payload == nullptr ? "" : std::string(json::string_member(*payload, "type").value_or(""));
   return kind.empty() ? MessageRenderer::kind_of(record) : kind;
 }
 
