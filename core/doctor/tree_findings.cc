@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/number_format.h"
 #include "core/model/tree.h"
 #include "core/render/text.h"
 
@@ -62,10 +61,7 @@ void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
 /// Records that nobody reads are no fault of the log.
 void find_left_out(const LogIndex& index, std::vector<Finding>& found) {
   for (const auto& [type, count] : index.not_shown().by_type()) {
-    Finding note{"not_shown", fmt::format("{} of the type {} {} not shown", counted(count, "record"),
-                                          visible_line(type, kNameLength), count == 1 ? "is" : "are")};
-    note.is_note = true;
-    found.push_back(std::move(note));
+    found.push_back(not_shown_note(visible_line(type, kNameLength), count));
   }
 }
 

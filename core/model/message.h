@@ -17,12 +17,12 @@ struct MessagePart {
     tool_output,  // what a tool gave, as it is
     tool_error,   // what follows is the output of a call of `tool` that failed
     image,        // of the media type in `text`, or that of its data: URL
-    value,        // `data`, of no known shape, with all of its words; below the word in `text`, if there is one
+    fields,       // of no known shape: as JSON in `text`, under the name `tool`, which may be ""
   };
   Kind kind = Kind::text;
   std::string text;  // WTF-8
   std::string tool;  // "" if the record does not name it
-  /// Of a value: itself. Of an image: the string in the record that holds its base64 text or its data: URL. Null, or a string that is
+  /// Of an image: the string in the record that holds its base64 text or its data: URL. Null, or a string that is
   /// neither, for an image whose bytes are elsewhere: it has a number but no file. Lives as long as the record.
   const json::Value* data = nullptr;
 };

@@ -70,28 +70,37 @@ class Blocks {
     }
   }
 
-  void fenced_json(const Node& node) {
-    fenced("json", [&](auto& sink) { json(node, sink); });
+  void fenced_value(const Node& node) {
+    fenced("", [&](auto& sink) { value(node, sink); });
   }
 
-  /// Puts a value of no known shape so that its words can be read: an outline, or the text itself.
+  /// Puts a value of no known shape so that its words can be read: text unchanged, an outline between fences.
   void plain_value(const Node& node) {
     if (is_text(node)) {
       return paragraph(node.text());
     }
-    if (is_container(node) && !is_empty_container(node)) {
-      return fenced("", [&](auto& sink) { outline(node, sink); });
+    if (is_container(node)) {
+      return fenced_value(node);
     }
     begin_block();
     json(node, sink_);
   }
 
-  /// Puts text unchanged, anything else as JSON; nothing if it is missing or null.
-  void text_or_json(const Node& node) {
+  /// Puts text unchanged, anything else as an outline between fences; nothing if it is missing or null.
+  void text_or_value(const Node& node) {
     if (node.kind() == NodeKind::string) {
       paragraph(node.text());
     } else if (node.kind() != NodeKind::missing && node.kind() != NodeKind::null) {
-      fenced_json(node);
+      fenced_value(node);
+    }
+  }
+
+  template <class Other>
+  void value(const Node& node, Other& sink) {
+    if (is_container(node) && !is_empty_container(node)) {
+      outline(node, sink);
+    } else {
+      json(node, sink);
     }
   }
 

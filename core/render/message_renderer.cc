@@ -26,15 +26,15 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
       case MessagePart::Kind::thinking:
         return this->quote(std::string_view(part.text));
       case MessagePart::Kind::tool_call:
-        return tool_call(part);
+        return outlined(part.tool.empty() ? "(tool without a name)" : std::string_view(part.tool), part.text);
       case MessagePart::Kind::tool_output:
         return this->fenced_text("", std::string_view(part.text));
       case MessagePart::Kind::tool_error:
         return tool_error(part);
       case MessagePart::Kind::image:
         return image(part);
-      case MessagePart::Kind::value:
-        return value(part);
+      case MessagePart::Kind::fields:
+        return outlined(part.tool, part.text);
       default:
         return this->paragraph(std::string_view(part.text));
     }
@@ -43,33 +43,23 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
   void put_verbatim(std::string_view text) { this->fenced_text("", text); }
 
  private:
-  void tool_call(const MessagePart& call) {
-    json::Document arguments;
-    const bool is_json = json::parse(call.text, arguments);
-    const SlowNode node(is_json ? &arguments : nullptr);
+  /// Puts a name, and below it an outline of JSON, or the text that is not JSON.
+  void outlined(std::string_view name, std::string_view text) {
+    json::Document parsed;
+    const SlowNode node(json::parse(text, parsed) ? &parsed : nullptr);
+    const bool is_empty = text.empty() || Base::is_empty_container(node);
     this->fenced("", [&](auto& sink) {
-      put_line(sink, call.tool.empty() ? std::string_view("(tool without a name)") : std::string_view(call.tool));
-      if (call.text.empty() || Base::is_empty_container(node)) {
+      put_line(sink, name);
+      if (is_empty) {
         return;
       }
-      sink.raw("\n");
+      sink.raw(name.empty() ? "" : "\n");
       if (is_container(node)) {
         this->outline(node, sink);
       } else {
-        put_text(sink, without_end_newlines(std::string_view(call.text)));
+        put_text(sink, without_end_newlines(text));
       }
     });
-  }
-
-  void value(const MessagePart& part) {
-    if (!part.text.empty()) {
-      this->begin_block();
-      put_markdown_line(this->sink_, std::string_view(part.text));
-      this->sink_.raw(":");
-    }
-    if (part.data != nullptr) {
-      this->plain_value(SlowNode(part.data));
-    }
   }
 
   void image(const MessagePart& image) {

@@ -57,8 +57,10 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
 The number at the start of an entry's name is its position in the log. Short names are found too, but not listed:
 `entries/42.json`, `entries/a1b2c3d4.json`, and `branches/` followed by any id, number or label.
 
-In texts and transcripts, control characters and terminal escapes are made visible: `^[` stands for ESC. JSON files
-contain them unchanged.
+A transcript has what people said, also before a compaction; `context.json` has what the agent would send.
+
+In texts and transcripts, control characters and terminal escapes are made visible: `^[` stands for ESC. A backslash
+stands before what could be taken for a heading of the transcript. JSON files contain all of it unchanged.
 )";
 
 constexpr std::string_view kToTry = R"(

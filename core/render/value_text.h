@@ -159,7 +159,7 @@ class Outline {
   }
 
   void string(const typename Node::Text& text) {
-    if (text.empty()) {
+    if (without_end_newlines(text).empty()) {
       return sink_.raw(" \"\"");
     }
     if (!has_newline(text)) {

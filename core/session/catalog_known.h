@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
@@ -55,6 +56,18 @@ struct Catalog::Placing {
                         [stat = gone.stat(), store = gone.store_number()](const FoundLog& log) {
                           return log.place.store == store && log.stat.same_file(stat);
                         });
+  }
+  /// Both parts stay in the order of the scan, which is that of places.
+  void put_linked_last() {
+    std::list<FoundLog> linked;
+    for (auto log = appeared.begin(); log != appeared.end();) {
+      const auto next = std::next(log);
+      if (log->is_linked) {
+        linked.splice(linked.end(), appeared, log);
+      }
+      log = next;
+    }
+    appeared.splice(appeared.end(), linked);
   }
   [[nodiscard]] bool has_lost_any() {
     return std::any_of(missing.begin(), missing.end(),

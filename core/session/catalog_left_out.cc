@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/session/catalog_known.h"
@@ -13,7 +15,16 @@ namespace {
 constexpr std::string_view kSecondName = "another name of a session's log";
 
 /// A file, whatever its names are.
-using FileOfStore = std::tuple<std::uint8_t, std::uint64_t, std::uint64_t>;
+struct FileOfStore {
+  std::uint8_t store = 0;
+  std::uint64_t dev = 0;
+  std::uint64_t ino = 0;
+  bool operator==(const FileOfStore&) const = default;
+};
+
+struct HashOfFile {
+  std::size_t operator()(const FileOfStore& file) const { return file.ino * 31 + file.dev + file.store; }
+};
 
 FileOfStore file_of(std::uint8_t store, const FileStat& st) {
   return {store, st.dev, st.ino};
@@ -65,16 +76,14 @@ void Catalog::leave_out_second_names(Placing& placing) {
   if (placing.appeared.empty()) {
     return;
   }
-  std::map<FileOfStore, SessionPtr> known;
+  std::unordered_map<FileOfStore, SessionPtr, HashOfFile> known;
   for (const auto& session : all_sessions()) {
     if (std::find(placing.missing.begin(), placing.missing.end(), session) == placing.missing.end()) {
       known.emplace(file_of(session->store_number(), session->stat()), session);
     }
   }
-  placing.appeared.sort([](const FoundLog& a, const FoundLog& b) {
-    return std::tie(a.is_linked, a.place) < std::tie(b.is_linked, b.place);
-  });
-  std::set<FileOfStore> appeared;
+  placing.put_linked_last();
+  std::unordered_set<FileOfStore, HashOfFile> appeared;
   for (auto log = placing.appeared.begin(); log != placing.appeared.end();) {
     const FileOfStore file = file_of(log->place.store, log->stat);
     bool is_second = log->stat.ino != 0 && !appeared.insert(file).second;

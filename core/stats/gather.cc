@@ -262,18 +262,30 @@ class Counter {
           {usage_growth(before, growing.usage), 0, has_cost_now ? -1 : 0});
   }
 
-  /// A program that forks a session copies its cost, too.
   void add_whole_cost(const Counted& of, const SessionSpent& all) {
     if (!all.whole_cost) {
       return;
     }
     const Header header = of.session->head().header;
-    const std::uint8_t store = of.session->store_number();
+    const double own = *all.whole_cost - copied_cost(of.session->store_number(), header, all);
+    costs_[{of.session->store_number(), header.id}] = *all.whole_cost;
+    Spent whole{all.last_ms, 0, "", addend_of_cost(*all.whole_cost).usage, false, std::nullopt};
+    whole.hash = hash_of(whole, of.session->agent(), "");
+    if (counted_.insert(whole.hash).second) {
+      count(of, all.last_ms, all.messages.empty() ? "" : all.messages.back().model, addend_of_cost(own));
+    }
+  }
+
+  /// A program that forks a session copies its cost, too (goat/FORMAT.md B2). A cost below the source's was begun anew.
+  [[nodiscard]] double copied_cost(std::uint8_t store, const Header& header, const SessionSpent& all) const {
     const auto source = header.started_by.empty() ? costs_.find({store, header.parent_session}) : costs_.end();
-    const double copied = source == costs_.end() ? 0 : source->second;
-    costs_[{store, header.id}] = *all.whole_cost;
-    count(of, all.last_ms, all.messages.empty() ? "" : all.messages.back().model,
-          addend_of_cost(std::max(0.0, *all.whole_cost - copied)));
+    if (source == costs_.end()) {
+      return 0;
+    }
+    const auto created = json::parse_date(header.timestamp);
+    const bool has_own_entries = !created || all.last_ms > *created;
+    const double copied = source->second <= *all.whole_cost ? source->second : 0;
+    return has_own_entries ? copied : *all.whole_cost;
   }
 
   const Options& options_;

@@ -19,6 +19,9 @@ struct Finding {
   bool is_note = false;      // worth knowing, but no fault: the doctor says it and does not fail
 };
 
+/// The note that so many records of a type are not shown. `type` is safe to show.
+Finding not_shown_note(std::string_view type, std::uint64_t count);
+
 /// A finding about a file of a store that is not a session's log.
 struct FileFinding {
   std::string path;

@@ -38,10 +38,10 @@ Result<JsonCommand> JsonCommand::parse(std::string_view text, std::initializer_l
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       return Error{Errc::invalid_argument, "the command has an unknown member; read this file for its usage"};
     }
-    const bool is_flag = key == "force" || key == "pin" || key == "dryRun";
+    const bool is_flag = key == "force" || key == "pin" || key == "dryRun" || key == "full";
     if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
       return Error{Errc::invalid_argument,
-                   is_flag ? "force, pin and dryRun must be true or false" : "a member must be a string"};
+                   is_flag ? "force, pin, dryRun and full must be true or false" : "a member must be a string"};
     }
   }
   return command;

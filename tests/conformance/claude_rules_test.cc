@@ -234,8 +234,22 @@ TEST(ClaudeTexts, ShowThinkingCallsAndErrors) {
            R"({"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lG"}}]}]})");
   const ClaudeLog log = rows.log();
   EXPECT_EQ(log.text(1), "> Hm.\n\nI look.\n\n```\nRead\npath: x\n```\n");
-  EXPECT_EQ(log.text(2), "**error**\n\nno\n\n[image 1: image/gif]\n");
+  EXPECT_EQ(log.text(2), "**error**\n\n```\nno\n```\n\n[image 1: image/gif]\n");
   EXPECT_EQ(log.details().images().size(), 1U);
+}
+
+TEST(ClaudeText, RowsWithoutAMessageAreNamedByTheirKind) {
+  Rows rows;
+  rows.row("system", "s", "", R"("subtype":"turn_duration","durationMs":12)");
+  rows.row("attachment", "a", "s", R"("attachment":{"type":"prompt_snapshot","tools":[{"name":"Read"}]})");
+  rows.row("attachment", "b", "a", R"("attachment":{"type":"session_context","context":{}})");
+  const ClaudeLog log = rows.log();
+  const auto words = [&](Ordinal ordinal) {
+    return claude_format().renderer->first_words(log.index().entry(ordinal).type, log.raw(ordinal), 80);
+  };
+  EXPECT_EQ(words(1), "(turn_duration)");
+  EXPECT_EQ(words(2), "(prompt_snapshot)");
+  EXPECT_EQ(words(3), "(session_context)");
 }
 
 }  // namespace

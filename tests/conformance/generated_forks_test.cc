@@ -90,11 +90,10 @@ class Batch {
   }
 
   void check() {
-    const auto view = catalog_->view();
     for (const auto& [id, generated] : sessions_) {
-      const auto found = view->by_id.find(id);
-      ASSERT_NE(found, view->by_id.end()) << id;
-      const SessionPtr& session = found->second;
+      const auto found = catalog_->find(id);
+      ASSERT_TRUE(found) << id << ": " << found.error().message;
+      const SessionPtr& session = *found;
       SCOPED_TRACE(session->store().path_of(session->place()));
       check_fork(session, *generated, ++forks_ % 3 == 0 ? Reach::path : Reach::context);
     }
@@ -119,7 +118,7 @@ class Batch {
   void check_bytes() const {
     for (const auto& file : fs::recursive_directory_iterator(fs::path(scratch_.root()) / "to")) {
       if (file.is_regular_file()) {
-        EXPECT_EQ(bytes_of(file.path()).find("secret"), std::string::npos) << file.path();
+        EXPECT_EQ(bytes_of(file.path()).find("keptfromthemodel"), std::string::npos) << file.path();
       }
     }
   }
@@ -147,6 +146,66 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("omp", "pi", "opal", "opencode", "claude", "codex", "goat"),
                        ::testing::Values("omp", "pi", "opal", "opencode", "claude", "goat")),
     [](const auto& info) { return std::string(std::get<0>(info.param)) + "_to_" + std::get<1>(info.param); });
+
+/// A log of omp with everything that the interfaces of models refuse.
+std::string refused_log() {
+  std::string log = arborfs::testing::TempStore::header("1f9d2a6b9c0d1234", "/work") + "\n";
+  std::string last;
+  const auto add = [&](const std::string& message) {
+    const std::string id = "e" + std::to_string(log.size());
+    log += R"({"type":"message","id":")" + id + R"(","parentId":)" + (last.empty() ? "null" : "\"" + last + "\"") +
+           R"(,"timestamp":"2026-02-16T10:20:30.000Z","message":{)" + message + "}}\n";
+    last = id;
+  };
+  const auto result = [&](const std::string& call) {
+    add(R"("role":"toolResult","toolCallId":")" + call +
+        R"(","toolName":"x","isError":false,"content":[{"type":"text","text":" "},)"
+        R"({"type":"image","data":"Qk0=","mimeType":"image/bmp"}])");
+  };
+  add(R"("role":"assistant","provider":"p","model":"m","content":[{"type":"text","text":"I begin"},)"
+      R"({"type":"toolCall","id":"a b","name":"mcp.find/all","arguments":{}},)"
+      R"({"type":"toolCall","id":"a b","name":"","arguments":[1]},)"
+      R"({"type":"toolCall","id":"open","name":"x","arguments":{}}])");
+  result("a b");
+  add(R"("role":"user","content":[{"type":"text","text":" \n"},{"type":"text","text":"between"},)"
+      R"({"type":"image","data":"PHN2Zy8+","mimeType":"image/svg+xml"},)"
+      R"({"type":"image","data":"/9j/4AAQ","mimeType":"image/png"}])");
+  result("a b");
+  result("nobody");
+  add(R"("role":"assistant","provider":"p","model":"m","content":[{"type":"thinking","thinking":" "}])");
+  add(R"("role":"user","content":"end")");
+  return log;
+}
+
+class RefusedContent : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RefusedContent, IsWrittenSoThatTheInterfaceOfAModelAcceptsIt) {
+  const arborfs::testing::TempStore source;
+  const arborfs::testing::TempStore target;
+  const std::string agent = GetParam();
+  source.write("-work", "2026-02-16T10-20-30-000Z_1f9d2a6b9c0d1234", refused_log());
+  if (agent == "opencode") {
+    fs::copy(fs::path(tests::kTestData) / "opencode" / "fresh-1.18.33", target.root());
+  }
+  const auto stores = open_stores({{agent, target.root(), false}, {"omp", source.root(), false}}, Access::write);
+  ASSERT_TRUE(stores);
+  Catalog catalog(*stores, "/home/sam", "");
+  catalog.rescan();
+  const auto session = catalog.find("1f9d2a6b9c0d1234");
+  ASSERT_TRUE(session && (*session)->refresh(Depth::index));
+  ASSERT_NE(why_refused(SentMessages("omp", context_of(**session))), "");
+  const auto forked = make_writer(catalog, {})->fork_to(*session, {agent, "", "", ""});
+  ASSERT_TRUE(forked) << forked.error().message;
+  ASSERT_TRUE(forked->made.session->refresh(Depth::index));
+  EXPECT_EQ(why_refused(SentMessages(agent, context_of(*forked->made.session))), "");
+  EXPECT_EQ(forked->as_text.names, 2U);
+  EXPECT_EQ(forked->as_text.blanks, 2U);
+  EXPECT_EQ(forked->as_text.starts, 1U);
+  EXPECT_EQ(forked->as_text.calls, 1U);
+  EXPECT_EQ(forked->as_text.results, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Agents, RefusedContent, ::testing::Values("pi", "opal", "opencode", "claude", "goat"));
 
 }  // namespace
 }  // namespace arborfs::conformance

@@ -63,7 +63,7 @@ Headings count_headings(const json::Value& document) {
       }
     } else if (value->IsObject()) {
       if (json::is_string(json::member(*value, "t"), "Header")) {
-        const bool is_turn = depth == 1 && (*json::member(*value, "c"))[0].GetInt() == 2;
+        const bool is_turn = depth == 1 && (*json::member(*value, "c"))[0].GetDouble() == 2;
         ++(is_turn ? found.turns : found.others);
       }
       if (const json::Value* content = json::member(*value, "c")) {
@@ -90,15 +90,6 @@ Headings headings_of(const std::string& markdown) {
   json::Document document;
   EXPECT_TRUE(json::parse(json, document));
   return document.IsObject() ? count_headings(document) : Headings();
-}
-
-std::size_t lines_that_begin(const std::string& text, std::string_view word) {
-  std::size_t found = text.starts_with(word) ? 1 : 0;
-  const std::string wanted = "\n" + std::string(word);
-  for (std::size_t at = text.find(wanted); at != std::string::npos; at = text.find(wanted, at + 1)) {
-    ++found;
-  }
-  return found;
 }
 
 struct Source {
@@ -140,22 +131,13 @@ TEST_P(SampleTranscripts, HaveAHeadingForEachTurn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Agents, SampleTranscripts,
-                         ::testing::Values(Source{"omp", "tests/corpus"}, Source{"omp", "tools/samples/omp"},
-                                           Source{"pi", "tests/pi"}, Source{"opal", "tests/opal"},
-                                           Source{"opencode", "tools/samples/opencode"},
+                         ::testing::Values(Source{"omp", "tools/samples/omp"}, Source{"pi", "tests/pi"},
+                                           Source{"opal", "tests/opal"}, Source{"opencode", "tools/samples/opencode"},
                                            Source{"opencode", "tests/opencode/files"}, Source{"claude", "tests/claude"},
                                            Source{"claude", "tools/samples/claude"},
                                            Source{"codex", "tests/codex/legacy"},
                                            Source{"codex", "tests/codex/paginated"},
                                            Source{"goat", "tests/goat/nested"}, Source{"goat", "tests/goat/flat"}));
-
-std::string json_string(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    json += c == '"' || c == '\\' ? std::string("\\") + c : c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
-  }
-  return json + "\"";
-}
 
 /// A conversation in which everyone says the texts: the user, the assistant, its thoughts, and a tool.
 std::string transcript_of(const std::vector<std::string>& texts) {
@@ -163,7 +145,7 @@ std::string transcript_of(const std::vector<std::string>& texts) {
   std::string last;
   int made = 0;
   for (const std::string& text : texts) {
-    const std::string said = json_string(text);
+    const std::string said = json::stringify_string(text);
     const auto id = [&made] { return "e" + std::to_string(++made); };
     const std::string user = id();
     rows.row("user", user, last, R"("message":{"role":"user","content":)" + said + "}");
@@ -184,7 +166,6 @@ void expect_sound(const std::vector<std::string>& texts) {
   const Headings found = headings_of(transcript);
   EXPECT_EQ(found.turns, 3 * texts.size()) << transcript;
   EXPECT_EQ(found.others, 0U) << transcript;
-  EXPECT_EQ(lines_that_begin(transcript, "<"), 0U) << "HTML may stand there";
 }
 
 TEST(HostileTranscripts, HaveAHeadingForEachTurn) {

@@ -146,7 +146,7 @@ def test_damage_in_a_claude_log_stays_its_own(case):
         assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
         assert json.loads((folder / "context.json").read_text())["messages"], folder
         equal(sorted(set(os.listdir(mount / "by-id")) - {"bad"}),
-              sorted(["empty", SUB_AGENT] + [f"{n * 8}-{n * 4}-4{n * 3}-8{n * 3}-{n * 12}" for n in "1234"]), "sessions")
+              sorted(["empty", "link", SUB_AGENT] + [f"{n * 8}-{n * 4}-4{n * 3}-8{n * 3}-{n * 12}" for n in "1234"]), "sessions")
 
 
 def test_new_projects_and_sub_agents_show(case):

@@ -1,5 +1,6 @@
 """Threads of Codex are shown by Codex's rules (core/formats/codex/FORMAT.md) and never written (tests/codex)."""
 
+import base64
 import fcntl
 import json
 import os
@@ -277,7 +278,7 @@ def test_damage_in_a_codex_file_stays_its_own(case):
     with case.mount(f"store=codex={codex}") as mount:
         folder = mount / "by-id" / THREAD
         equal(len(entry_ids(folder)), 2, "entries")
-        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed"], "damage")
+        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["unfinished"], "damage")
         equal(status(folder)["notShown"], {"value": 1}, "JSON that is no record")
         assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
         assert "compressed" in status(mount / "by-id" / other)["problem"], "a compressed thread"
@@ -292,3 +293,37 @@ def test_doctor_changes_nothing_in_a_codex_folder(case):
     before = state_of(codex)
     case.arborfs("doctor", "--repair", "--store", f"codex={codex}", check=False)
     equal(state_of(codex), before, "the store")
+
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_words_of_every_record_are_shown_or_counted(case):
+    """Generated pictures, messages of agents, errors and prompts that only an event has are shown; a record of an
+    unknown type is a note of the doctor, which does not fail."""
+    codex = case.new_path("codex")
+    records = [
+        ("response_item", {"type": "image_generation_call", "id": "ig", "revised_prompt": "a red bicycle",
+                           "result": PICTURE}),
+        ("response_item", {"type": "agent_message", "author": "/root",
+                           "content": [{"type": "input_text", "text": "Inspect the parser."}]}),
+        ("event_msg", {"type": "error", "message": "stream disconnected"}),
+        ("event_msg", {"type": "user_message", "message": "only an event"}),
+        ("response_item", {"role": "assistant", "content": [{"type": "output_text", "text": "no type"}]}),
+        ("future", {"a": 1}), ("future", {"a": 2})]
+    append(rollout(codex, "22", THREAD), meta(THREAD), *(record(kind, payload) for kind, payload in records))
+    with case.mount(f"store=codex={codex}") as mount:
+        folder = mount / "by-id" / THREAD
+        images = list((folder / "images").iterdir())
+        equal([path.read_bytes() for path in images], [base64.b64decode(PICTURE)], "the picture")
+        said = (folder / "transcript.md").read_text()
+        for words in "a red bicycle", "Inspect the parser.", "stream disconnected", "only an event", "no type":
+            assert words in said, (words, said)
+        sent = (folder / "context.json").read_text()
+        assert "only an event" not in sent and "no type" not in sent, sent
+        equal(status(folder)["notShown"], {"future": 2}, "counts")
+        equal(status(folder)["damage"], [], "damage")
+    found = json.loads(case.arborfs("doctor", "--json", "--store", f"codex={codex}").stdout)["findings"]
+    equal([(one["kind"], one["note"], one["text"]) for one in found],
+          [("not_shown", True, "2 records of the type future are not shown")], "the note")
+    assert b"no damage found, 1 note" in case.arborfs("doctor", "--store", f"codex={codex}").stdout

@@ -98,6 +98,28 @@ def test_fork_to_another_agent_takes_the_path_to_an_entry(case):
         assert "ruler kite.png" in transcript and "Twelve metres." not in transcript, transcript
 
 
+def test_fork_to_another_agent_takes_what_the_model_had_or_the_whole_path(case):
+    """What a compaction replaced is only in a full fork; a command that the user kept from the model is in none."""
+    session = case.agent.session(cwd="/work/kite")
+    session.user("the old words")
+    session.add("message", message={"role": "bashExecution", "command": "cat key", "output": "the secret",
+                                    "exitCode": 0, "cancelled": False, "truncated": False,
+                                    "excludeFromContext": True, "timestamp": 1})
+    kept = session.user("the kept words")
+    session.add("compaction", summary="the summary", firstKeptEntryId=kept, tokensBefore=9)
+    session.write()
+    folders, options = stores(case)
+    with case.mount(options) as mount:
+        for agent in TARGETS:
+            for full in (False, True):
+                answer = answer_of(mount.session(session) / "fork", json.dumps({"agent": agent, "full": full}) + "\n")
+                said = (mount / answer["path"] / "context.json").read_text()
+                assert "the summary" in said and "the kept words" in said, (agent, said)
+                equal("the old words" in said, full, (agent, said))
+            for path in folders[agent].rglob("*"):
+                assert path.is_dir() or b"the secret" not in path.read_bytes(), path
+
+
 def test_sessions_that_are_only_read_can_be_forked_to_another_agent(case):
     """fork of a session of Codex writes to omp. Without an agent it says that one is needed, and to an agent that
     arborfs does not write for it fails; nothing is left of either."""

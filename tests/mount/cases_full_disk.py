@@ -88,6 +88,13 @@ def acts(stores):
     for agent in ("pi", "opal", "opencode", "claude", "goat"):
         found.append(("omp", "make", ANSWERED % ("fork", f"'{json.dumps({'agent': agent})}'"),
                       ("fork", ids["omp"], "--to", agent)))
+    for agent, wanted in (("omp", {"cwd": "/"}), ("pi", {"cwd": "/"}), ("opal", {"model": "openai:m"}), ("goat", {"cwd": "/"})):
+        found.append((agent, "new", ANSWERED % ("../../../new", f"'{json.dumps({'agent': agent, **wanted})}'"),
+                      ("new", "-a", agent, *(["/"] if "cwd" in wanted else ["--model", "openai/m"]))))
+    # The search index is a database of arborfs: without space for it, searches go on.
+    found.append(("omp", "search", "ls ../../../search/words", ("search", "words")))
+    replacement = {"first": "#2", "messages": [{"role": "user", "content": TEXT}]}
+    found.append(("opal", "replace", f"echo '{json.dumps(replacement)}' > replace", None))
     found.append(("goat", "checkpoint", f"echo '{TEXT} kept' > checkpoint",
                   ("checkpoint", ids["goat"], TEXT, str(stores.work / "kept"))))
     return found
@@ -98,6 +105,7 @@ class Told:
 
     def __init__(self, stores):
         self.stores, self.texts, self.titles, self.checkpoints, self.made = stores, [], {}, [], []
+        self.replaced = {}
 
     def note(self, agent, verb, text, output, what):
         if verb == "append":
@@ -106,9 +114,11 @@ class Told:
             self.titles[agent] = (text, what)
         elif verb == "checkpoint":
             self.checkpoints.append(text)
-        elif verb == "make":
+        elif verb == "replace":
+            self.replaced = {agent: (text, what)}
+        elif verb in ("make", "new"):
             id_of = json.loads(output)["session"] if output.startswith("{") else output.split()[0]
-            self.made.append((id_of, what))
+            self.made.append((id_of, "turn 0" if verb == "make" else "", what))
 
     def check(self, mount):
         ids = self.stores.ids
@@ -119,9 +129,11 @@ class Told:
             equal((mount / "by-id" / ids[agent] / "title").read_text(), title + "\n", what)
         kept = os.listdir(mount / "by-id" / ids["goat"] / "checkpoints") if self.checkpoints else []
         equal(sorted(set(self.checkpoints) - set(kept)), [], "checkpoints")
-        for id_of, what in self.made:
-            assert "turn 0" in (mount / "by-id" / id_of / "raw.jsonl").read_text(), what
-        known = {*ids.values(), *(id_of for id_of, _ in self.made)}
+        for agent, (text, what) in self.replaced.items():
+            assert text in logs[agent], what
+        for id_of, text, what in self.made:
+            assert text in (mount / "by-id" / id_of / "raw.jsonl").read_text(), what
+        known = {*ids.values(), *(id_of for id_of, _, _ in self.made)}
         known |= {session["id"] for sample in ("files", "fresh-1.18.33") for session in expected(sample)}
         equal(set(os.listdir(mount / "by-id")), known, "sessions")
 
@@ -150,6 +162,10 @@ class Shell:
 
 def bring_back(stores, filler, agent, was_removed, is_there):
     """A session is whole in the store or in the trash; a removal that failed leaves nothing in the trash."""
+    if was_removed:
+        done = stores.case.arborfs("restore", "latest", check=False)
+        assert done.returncode == 0 or FULL in done.stderr.decode(), done
+        was_removed = done.returncode != 0
     filler.leave(None)
     if was_removed:
         stores.case.arborfs("restore", "latest")
@@ -159,8 +175,8 @@ def bring_back(stores, filler, agent, was_removed, is_there):
 
 
 def meets(row, number, size, one_in):
-    """True if an act meets this size: one in so many, and a removal, which takes a restore too, one in four of them."""
-    one_in *= 4 if row[1] == "remove" else 1
+    """True if an act meets this size: one in so many, and what takes long, one in four of them."""
+    one_in *= 4 if row[1] in ("remove", "search") else 1
     return EVERY or (number + size // SIZES.step) % one_in == 0
 
 
@@ -177,6 +193,7 @@ def try_every_size(volume, do, told, stores, is_there, choose=list, one_in=1):
                 status, output = do(row, text)
                 what = f"{row[0]} {row[2]!r} with {size} KiB free: {output[-300:]!r}"
                 assert status >= 0 and status < 128, what
+                assert status == 0 or row[1] != "search", what
                 if status == 0:
                     told.note(row[0], row[1], text, output, what)
                 else:

@@ -210,7 +210,8 @@ def test_damage_stays_in_its_session(case):
         bare = mount / "by-id" / "bare"
         assert "metadata.json" in status(bare)["problem"], status(bare)
         equal([text_of(message) for message in context_of(bare)], ["x", "y"], "context")
-        equal(damage(bare), [b"5", b"{"], "damage")
+        equal(damage(bare), [b"{"], "damage")
+        equal(status(bare)["notShown"], {"value": 1}, "JSON that is no record")
         assert (bare / "transcript.md").read_text() and (bare / "tree.txt").read_text(), bare
 
 

@@ -73,7 +73,8 @@ def test_workflow_agents_are_children_at_any_depth(case):
             (new / "agent-wf3.jsonl").write_text(claude_row(STARTER, "wf3a", "job", agentId="wf3"))
 
         visible_within(2, start_another, lambda: any("wf3" in name for name in os.listdir(children)), "a new workflow")
-        equal(json.loads((mount / "status.json").read_text())["stores"][0]["leftOut"], counts, "status.json")
+        rows = json.loads((mount / "status.json").read_text())["stores"]
+        equal([row["leftOut"] for row in rows if row["agent"] == "claude"], [counts], "status.json")
 
 
 def codex_line(kind, **payload):
@@ -110,7 +111,6 @@ def test_compressed_thread_is_read_like_others(case):
         text = case.arborfs("text", THREAD, *store).stdout.decode()
         assert text.index("an old prompt") < text.index("an old answer"), text
         assert case.arborfs("search", '"old answer"', *store).stdout, "search"
-        assert b"old answer" in case.arborfs("tail", "-n", "5", THREAD, *store).stdout, "tail"
         case.arborfs("stats", *store)
         equal(json.loads(case.arborfs("doctor", "--json", *store).stdout)["findings"], [], "doctor")
 

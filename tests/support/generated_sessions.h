@@ -481,7 +481,7 @@ inline std::unique_ptr<GeneratedSession> empty_session(const std::string& agent,
   return std::make_unique<CodexSession>(seed);
 }
 
-/// A conversation whose texts are unique: each has `word` and a number. Hidden content is named `secret`.
+/// A conversation whose texts are unique: each has `word` and a number. Hidden content is named `keptfromthemodel`.
 inline std::unique_ptr<GeneratedSession> generated_session(const std::string& agent, unsigned seed) {
   std::mt19937 random(seed);
   const auto one_in = [&random](unsigned n) { return random() % n == 0; };
@@ -494,7 +494,7 @@ inline std::unique_ptr<GeneratedSession> generated_session(const std::string& ag
   unsigned since_cut = 0;
   for (unsigned turn = 0, turns = 2 + random() % 7; turn < turns; ++turn) {
     if (one_in(3)) {
-      session->hide("secret" + std::to_string(seed) + "." + std::to_string(++said));
+      session->hide("keptfromthemodel" + std::to_string(seed) + "." + std::to_string(++said));
     }
     GeneratedTurn prompt;
     prompt.text = word("prompt");

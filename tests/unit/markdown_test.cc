@@ -16,7 +16,7 @@ TEST(Markdown, KeepsWhatIsNoDanger) {
   for (const char* text :
        {"", "Plain words.", "**bold** and *thin*, `code`, [a link](https://a.b), <https://a.b>", "- a\n- b\n\n1. c",
         "| a | b |\n|---|---|\n| 1 | 2 |", "```cpp\n# not a heading\n<div>\n```", "1. a\n\n   ```sh\n   # b\n   ```",
-        "a < b, a <= b, 1 <2", "C# and #tag in the line", "`<div>` and ``[`` are code", "C:\\Users\\x", "> quoted"}) {
+        "a < b, a <= b, 1 <2", "C# and #tag in the line", "`<div>` and ``[`` are code", "C:\\Users is", "> quoted"}) {
     EXPECT_EQ(paragraphs(text), text);
   }
 }

@@ -86,13 +86,15 @@ TEST(RenderMessageTest, ImagesOfARecordThatIsNotUtf8HaveNumbersButNoBytes) {
 }
 
 TEST(RenderMessageTest, OneRequestIsCountedOnceAndOnlyWhatIsToldIsShown) {
-  TextSizes::Delta delta;
-  EXPECT_EQ(plain_usage_json(delta.usage), "{}");
+  TextSizes sizes;
+  EXPECT_EQ(plain_usage_json(sizes.usage()), "{}");
+  TextSizes::Delta delta = sizes.next();
   for (const char* raw : {R"({"tokens":5,"request":"a"})", R"({"tokens":5,"request":"a"})", R"({"tokens":2})",
                           R"({"tokens":2})", R"({"tokens":7,"request":"b"})", R"({"text":"none"})"}) {
     delta.add(TestRenderer().measure(EntryType::message, raw));
   }
-  EXPECT_EQ(plain_usage_json(delta.usage), R"({"input":16})");
+  sizes.apply(std::move(delta));
+  EXPECT_EQ(plain_usage_json(sizes.usage()), R"({"input":16})");
 }
 
 }  // namespace

@@ -297,7 +297,7 @@ TEST(RenderText, ReadTextReportsAShrunkLog) {
 TEST(RenderText, FirstWordsAreOneShortLine) {
   const std::string call =
       R"({"message":{"role":"assistant","content":[{"type":"toolCall","name":"bash","arguments":{"command":"ls"}}]}})";
-  EXPECT_EQ(first_words(EntryType::message, call, 60), "bash command: ls ```");
+  EXPECT_EQ(first_words(EntryType::message, call, 60), "bash command: ls");
   EXPECT_EQ(first_words(EntryType::message, R"({"message":{"role":"user","content":"`a.csv` has a gap"}})", 60),
             "`a.csv` has a gap");
   EXPECT_EQ(first_words(EntryType::message, R"({"message":{"role":"user","content":"one\ntwo three"}})", 9),

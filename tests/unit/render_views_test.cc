@@ -160,15 +160,15 @@ TEST(DrawTree, LongChainStaysInOneColumn) {
 }
 
 TEST(DrawTree, WideTreeIsDrawn) {
-  std::string lines = R"({"type":"custom","id":"root","parentId":null})"
+  std::string lines = R"({"type":"custom_message","id":"root","parentId":null})"
                       "\n";
   for (int i = 0; i < 50'000; ++i) {
-    lines += R"({"type":"custom","id":"c)" + std::to_string(i) + R"(","parentId":"root"})" + "\n";
+    lines += R"({"type":"custom_message","id":"c)" + std::to_string(i) + R"(","parentId":"root"})" + "\n";
   }
   const Session session = session_of(lines);
   const std::string text = draw_tree(*session.index, kNoEntry, NoWords());
-  EXPECT_NE(text.find("000001 custom root\n├─ 000002 custom c0\n├─ "), std::string::npos);
-  EXPECT_NE(text.find("\n└─ 050001 custom c49999\n"), std::string::npos);
+  EXPECT_NE(text.find("000001 custom_message root\n├─ 000002 custom_message c0\n├─ "), std::string::npos);
+  EXPECT_NE(text.find("\n└─ 050001 custom_message c49999\n"), std::string::npos);
 }
 
 TEST(DrawTree, ManyBranchPointsKeepLinesShort) {
@@ -176,8 +176,8 @@ TEST(DrawTree, ManyBranchPointsKeepLinesShort) {
   std::string lines;
   for (int i = 1; i <= kForks; ++i) {
     const std::string parent = i == 1 ? "null" : "\"" + std::to_string(i - 1) + "\"";
-    lines += R"({"type":"custom","id":"side)" + std::to_string(i) + R"(","parentId":)" + parent + "}\n";
-    lines += R"({"type":"custom","id":")" + std::to_string(i) + R"(","parentId":)" + parent + "}\n";
+    lines += R"({"type":"custom_message","id":"side)" + std::to_string(i) + R"(","parentId":)" + parent + "}\n";
+    lines += R"({"type":"custom_message","id":")" + std::to_string(i) + R"(","parentId":)" + parent + "}\n";
   }
   const Session session = session_of(lines);
   const std::string text = draw_tree(*session.index, kNoEntry, NoWords());

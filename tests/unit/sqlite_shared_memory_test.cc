@@ -1,4 +1,4 @@
-// The -shm of another program's database, which SQLite maps and writes (core/sqlite/system_calls.h), and its locks.
+// The -shm of another program's database, which SQLite maps and writes (core/sqlite/system_calls.h).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -11,7 +11,6 @@
 #include "core/sqlite/transaction.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/temp_store.h"
-#include "tests/support/wrapped_vfs.h"
 
 namespace arborfs::sqlite {
 namespace {
@@ -51,36 +50,6 @@ TEST_F(SharedMemory, OfAnotherProgramHasNoHolesWhenItIsWritten) {
   EXPECT_GE(after.st_blocks * 512, kSize);
   EXPECT_TRUE(change->connection().run("INSERT INTO word VALUES('two')"));
   EXPECT_TRUE(change->commit());
-}
-
-/// SQLite gives up a lock of the shared memory, without asking the busy handler, while others open and close it.
-class Overtaken final : public arborfs::testing::WrappedVfs {
- public:
-  explicit Overtaken(int times) : left_(times) {}
-
- private:
-  bool fails(const char* call) override { return call == std::string("lock shared memory") && left_-- > 0; }
-  [[nodiscard]] int failed_shared_lock() const override { return SQLITE_PROTOCOL; }
-  int left_;
-};
-
-TEST_F(SharedMemory, IsAskedForAgainWhenOthersWereQuicker) {
-  Owner owner(database());
-  owner.run("CREATE TABLE word(text)");
-  const Overtaken overtaken(2);
-  const auto change = Transaction::begin(database(), Transaction::Sync::left_to_kernel);
-  ASSERT_TRUE(change) << change.error().message;
-  EXPECT_TRUE(change->connection().run("INSERT INTO word VALUES('one')"));
-  EXPECT_TRUE(change->commit());
-}
-
-TEST_F(SharedMemory, IsReportedAsBusyIfOthersAreAlwaysQuicker) {
-  Owner owner(database());
-  owner.run("CREATE TABLE word(text)");
-  const Overtaken overtaken(1000);
-  const auto change = Transaction::begin(database(), Transaction::Sync::left_to_kernel);
-  ASSERT_FALSE(change);
-  EXPECT_EQ(change.error().code, Errc::busy);
 }
 
 }  // namespace

@@ -440,6 +440,29 @@ TEST(UsageCopies, GrowingReplyIsCountedAsItGrows) {
   EXPECT_EQ(session->generations().entries, generation) << "the index grew";
 }
 
+// The cost of a whole session is that of the session which its row names, also where the row was copied.
+TEST(UsageCopies, CostOfAWholeSessionCountsInThatSession) {
+  const testing::TempStore scratch;
+  StoreOfLines store("claude", scratch.root() + "/claude");
+  const auto row = [](unsigned session, unsigned number) {
+    return R"({"type":"assistant","uuid":")" + uuid(number) +
+           R"(","parentUuid":null,"isSidechain":false,"sessionId":")" + uuid(session) +
+           R"(","cwd":"/w/p","timestamp":")" + time_text(number) + R"(","message":{"id":"m)" + std::to_string(number) +
+           R"(","role":"assistant","model":"x","content":[],"usage":{"input_tokens":10,"output_tokens":1}}})";
+  };
+  const auto cost = [](unsigned session, const std::string& dollars) {
+    return R"({"type":"cost-state","sessionId":")" + uuid(session) + R"(","totalCostUSD":)" + dollars + "}";
+  };
+  const auto path = [](unsigned session) { return "projects/-w-p/" + uuid(session) + ".jsonl"; };
+  store.files[path(1)] = {row(1, 11), cost(1, "0.25"), row(1, 12), cost(1, "0.5")};
+  store.files[path(2)] = store.files[path(1)];
+  store.files[path(2)].insert(store.files[path(2)].end(), {row(2, 13), cost(2, "0.125"), cost(1, "0.5")});
+  store.write();
+  EXPECT_EQ(store.sums().total().usage.cost, 0.625);
+  EXPECT_EQ(store.sums().total().messages, 3U);
+  EXPECT_FALSE(store.sums().total().has_partial_cost());
+}
+
 // A total over parts whose cost is unknown says so.
 TEST(UsageCopies, PartialCostIsNamed) {
   const testing::TempStore scratch;

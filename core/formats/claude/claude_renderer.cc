@@ -31,7 +31,7 @@ void add_text(Message& message, MessagePart::Kind kind, std::string text) {
 }
 
 void add_value(Message& message, std::string name, const json::Value& value) {
-  message.push_back({MessagePart::Kind::value, std::move(name), "", &value});
+  message.push_back({MessagePart::Kind::fields, json::stringify(value), std::move(name), nullptr});
 }
 
 /// An image or a document (claude/FORMAT.md E2).
@@ -211,6 +211,11 @@ std::optional<Message> system_of(const json::Value& record) {
   if (!record.IsObject()) {
     return std::nullopt;
   }
+  return json::stringify(own);
+}
+
+/// What the program notes: its words, else its members.
+std::optional<Message> system_of(const json::Value& record) {
   Message message;
   if (const auto content = json::string_member(record, "content")) {
     add_text(message, MessagePart::Kind::text, std::string(*content));

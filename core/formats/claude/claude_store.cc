@@ -25,7 +25,7 @@ constexpr std::string_view kSubAgents = "subagents";
 constexpr std::string_view kJournal = "journal.jsonl";   // of a workflow, in a folder of sub-agents
 constexpr std::string_view kDescription = ".meta.json";  // of a sub-agent, next to its transcript
 constexpr std::size_t kSubAgentsAt = 2;                  // in the components of a folder of sub-agents
-constexpr std::size_t kDeepest = 20;                     // components of a folder
+constexpr int kDeepest = 20;                             // components of a folder
 constexpr std::size_t kMostFolders = 10'000;             // of the sub-agents of one session
 
 bool is_line_file(std::string_view name) {
@@ -55,7 +55,7 @@ Result<Dir> open_folder(const std::string& root, std::string_view folder) {
   if (parts.empty() || parts.size() == kSubAgentsAt || (parts.size() > 1 && parts[kSubAgentsAt] != kSubAgents)) {
     return Error{Errc::not_found, "no sessions folder"};
   }
-  if (parts.size() > kDeepest) {
+  if (parts.size() > std::size_t{kDeepest}) {
     return Error{Errc::unsupported, "a folder that is nested too deeply"};
   }
   ASSIGN_OR_RETURN(auto dir, Dir::follow_below_root(root, parts.front()));
@@ -90,7 +90,7 @@ class SubAgentFolders {
     }
     folders_.push_back(folder);
     const auto entries = dir.list();
-    const bool is_deepest = path_components(folder).size() >= kDeepest;
+    const bool is_deepest = std::count(folder.begin(), folder.end(), '/') + 1 >= kDeepest;
     for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
       if (!may_be_folder(dir, entry) || is_sub_agent_name(entry.name)) {
         continue;

@@ -1,6 +1,7 @@
 #include "core/formats/claude/session_head.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -37,7 +38,7 @@ struct Notes {
   std::optional<std::string> custom_title;
   std::optional<std::string> made_title;
   std::optional<std::string> cwd;
-  std::optional<double> cost;  // of the whole session so far
+  std::map<std::string, double> costs;  // of whole sessions so far, by the id of the session
 
   void take(std::string_view line) {
     if (!may_be_note(line) || json::scan_value(line, 0).verdict != json::ValueScanner::Verdict::value) {
@@ -53,7 +54,10 @@ struct Notes {
     } else if (skim::is_string(type, "cost-state")) {
       const std::string_view told = skim::member(line, "totalCostUSD");
       const bool is_number = !told.empty() && told.front() >= '0' && told.front() <= '9';
-      cost = is_number ? json::number_value(told) : cost;
+      if (is_number) {
+        double& cost = costs[skim::string_value(skim::member(line, "sessionId")).value_or("")];
+        cost = std::max(cost, json::number_value(told));
+      }
     }
   }
 
@@ -230,6 +234,15 @@ Result<std::string> find_title(Ends& ends, const Notes& tail) {
   return std::string();
 }
 
+/// The cost of the session. Rows of a session that this one continues name that one; those of a renamed log do, too,
+/// but there no row names the session as its file is called now.
+std::optional<double> cost_in(const Notes& notes, const std::string& id, const std::string& first_id,
+                              std::string_view tail) {
+  const bool is_named = tail.find("\"" + id + "\"") != std::string_view::npos;
+  const auto cost = notes.costs.find(is_named ? id : first_id);
+  return cost == notes.costs.end() ? std::nullopt : std::optional(cost->second);
+}
+
 }  // namespace
 
 Result<Header> read_session_head(const LogSource& log) {
@@ -248,7 +261,7 @@ Result<Header> read_session_head(const LogSource& log) {
   Header header = header_of(start, log.place());
   const Notes notes = notes_in(tail);
   header.cwd = notes.cwd.value_or(header.cwd);
-  header.cost = notes.cost;
+  header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);
   ASSIGN_OR_RETURN(header.title, find_title(ends, notes));
   return header;
 }

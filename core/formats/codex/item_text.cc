@@ -30,7 +30,7 @@ void add_part(Message& message, Kind kind, std::string text, std::string tool = 
 
 void add_value(Message& message, const json::Value* value) {
   if (value != nullptr && !value->IsNull()) {
-    message.push_back({Kind::value, "", "", value});
+    message.push_back({Kind::fields, json::stringify(*value), "", nullptr});
   }
 }
 

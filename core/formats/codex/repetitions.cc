@@ -32,9 +32,11 @@ std::uint64_t hash_of_words(std::string_view text) {
 
 void Repetitions::take_item(const Speech& item) {
   if (item.voice == Speech::Voice::user) {
-    if (was_repeated_ || prompts_.size() == kMostTexts) {
+    if (was_repeated_) {
       prompts_.clear();
       was_repeated_ = false;
+    } else if (prompts_.size() == kMostTexts) {
+      prompts_.pop_front();
     }
     prompts_.emplace_back(item.text.substr(0, kMostKept));
   } else if (item.voice != Speech::Voice::none) {

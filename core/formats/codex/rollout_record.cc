@@ -1,5 +1,6 @@
 #include "core/formats/codex/rollout_record.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -57,10 +58,10 @@ template <class Value>
 Payload members_of(const Value& object) {
   Payload payload;
   object.each([&payload](std::string_view key, const Value& value) {
-    for (const Member& member : kMembers) {
-      if (skim::means(key, member.key)) {
-        payload.*member.text = value.raw();
-      }
+    const auto* const member = std::find_if(kMembers.begin(), kMembers.end(),
+                                            [key](const Member& each) { return skim::means(key, each.key); });
+    if (member != kMembers.end()) {
+      payload.*member->text = value.raw();
     }
   });
   return payload;

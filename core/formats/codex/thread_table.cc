@@ -64,22 +64,22 @@ struct ThreadTable::Open {
 
 ThreadTable ThreadTable::read(const std::string& home) {
   ThreadTable table;
-  for (const Root& root : kRoots) {
-    if (auto dir = open_below(home, root.folder)) {
-      table.list_all(*std::move(dir), std::string(root.folder), root.dated_levels);
+  std::vector<Open> open;
+  for (auto root = kRoots.rbegin(); root != kRoots.rend(); ++root) {
+    if (auto dir = open_below(home, root->folder)) {
+      open.push_back({*std::move(dir), std::string(root->folder), 0, root->dated_levels});
     } else if (dir.error().code != Errc::not_found) {
-      table.leave_out(std::string(root.folder), dir.error().message);
+      table.leave_out(std::string(root->folder), dir.error().message);
     }
   }
+  table.list_all(std::move(open));
   table.settle();
   return table;
 }
 
 /// Folders that no link leads to come first, so that a linked one counts only if it is another folder.
-void ThreadTable::list_all(Dir root, const std::string& name, std::size_t dated_levels) {
-  std::vector<Open> open;
+void ThreadTable::list_all(std::vector<Open> open) {
   std::vector<Open> linked;
-  open.push_back({std::move(root), name, 0, dated_levels});
   while (!open.empty() || !linked.empty()) {
     std::vector<Open>& from = open.empty() ? linked : open;
     const Open next = std::move(from.back());
@@ -93,29 +93,28 @@ void ThreadTable::list_all(Dir root, const std::string& name, std::size_t dated_
       continue;
     }
     std::vector<Open> inner;
-    list(next, inner);
+    list(next, st->mtime_ns, inner);
     for (auto found = inner.rbegin(); found != inner.rend(); ++found) {
       (found->dir.is_linked() ? linked : open).push_back(std::move(*found));
     }
   }
 }
 
-void ThreadTable::list(const Open& open, std::vector<Open>& inner) {
-  const auto st = open.dir.stat();
+void ThreadTable::list(const Open& open, std::int64_t mtime_ns, std::vector<Open>& inner) {
   const auto entries = open.dir.list();
-  if (!st || !entries) {
-    leave_out(open.folder, "cannot be read");
+  if (!entries) {
+    leave_out(open.folder, entries.error().message);
     return;
   }
-  Listed listed{open.folder, open.level >= open.dated_levels, open.level < open.dated_levels, st->mtime_ns};
+  Listed listed{open.folder, open.level >= open.dated_levels, open.level < open.dated_levels, mtime_ns};
   for (const DirEntry& entry : *entries) {
-    const bool is_rollout = parse_rollout_name(entry.name).has_value();
     if (entry.name.front() == '.') {
       continue;
     }
-    if (is_rollout || !may_be_folder(open.dir, entry)) {
-      add(open.dir, open.folder, entry);
-      listed.has_files = listed.has_files || is_rollout;
+    auto name = parse_rollout_name(entry.name);
+    if (name || !may_be_folder(open.dir, entry)) {
+      listed.has_files = listed.has_files || name;
+      add(open.dir, open.folder, entry, std::move(name));
       continue;
     }
     listed.has_folders = true;
@@ -129,8 +128,8 @@ void ThreadTable::list(const Open& open, std::vector<Open>& inner) {
   listed_.push_back(std::move(listed));
 }
 
-void ThreadTable::add(const Dir& dir, const std::string& folder, const DirEntry& entry) {
-  auto name = parse_rollout_name(entry.name);
+void ThreadTable::add(const Dir& dir, const std::string& folder, const DirEntry& entry,
+                      std::optional<RolloutName> name) {
   const std::string path = folder + "/" + entry.name;
   if (!name) {
     const std::string_view why = why_no_rollout(entry.name);

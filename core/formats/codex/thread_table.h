@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -56,9 +57,9 @@ class ThreadTable {
 
  private:
   struct Open;
-  void list_all(Dir root, const std::string& name, std::size_t dated_levels);
-  void list(const Open& open, std::vector<Open>& inner);
-  void add(const Dir& dir, const std::string& folder, const DirEntry& entry);
+  void list_all(std::vector<Open> open);
+  void list(const Open& open, std::int64_t mtime_ns, std::vector<Open>& inner);
+  void add(const Dir& dir, const std::string& folder, const DirEntry& entry, std::optional<RolloutName> name);
   void leave_out(const std::string& path, std::string reason);
   void settle();
   std::map<std::string, std::vector<SegmentFile>, std::less<>> threads_;

@@ -25,7 +25,7 @@ void add_part(Message& message, const json::Value& part) {
     message.push_back({MessagePart::Kind::image, "", "", go_member(*image, "url")});
     return;
   }
-  message.push_back({MessagePart::Kind::value, "", "", &part});
+  message.push_back({MessagePart::Kind::fields, json::stringify(part), ""});
 }
 
 void add_content(Message& message, const json::Value& content) {
@@ -33,7 +33,7 @@ void add_content(Message& message, const json::Value& content) {
     return add_text(message, go_string(&content));
   }
   if (!content.IsArray()) {
-    return message.push_back({MessagePart::Kind::value, "", "", &content});
+    return message.push_back({MessagePart::Kind::fields, json::stringify(content), ""});
   }
   for (const json::Value& part : content.GetArray()) {
     add_part(message, part);

@@ -35,7 +35,7 @@ class Source final : public LogSource {
  public:
   /// `messages` is null, and the text of `metadata` nothing, if there are no such files, as `parts` says too.
   /// `folder` is the session's, whose name is its id.
-  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata, std::string folder);
+  Source(const Parts& parts, std::shared_ptr<const LogSource> messages, Metadata metadata, std::string folder = "");
 
   [[nodiscard]] Result<std::uint64_t> size() const override;
   /// With the time of metadata.json when it was opened.

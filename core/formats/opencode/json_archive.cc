@@ -80,6 +80,9 @@ class JsonArchive final : public SessionArchive {
       if (!head) {
         continue;
       }
+      if (head->is_linked && head->left_out.empty() && has_better_name(dir, {folder, head->id})) {
+        head->left_out = "another name of a session's log";
+      }
       if (head->left_out.empty() && moved.contains(head->id)) {
         head->left_out = "moved to OpenCode's database";
       }
@@ -214,6 +217,28 @@ class JsonArchive final : public SessionArchive {
                                            : why_no_file(entry.type);
     }
     return head;
+  }
+
+  /// True if the file of a linked session has a name to which no link leads, or an earlier one: the stat of a session
+  /// is not that of its file, so the catalog does not see that they are the same.
+  [[nodiscard]] bool has_better_name(const Dir& dir, const SessionName& session) const {
+    const auto file = dir.stat_end(file_of_id(session.id));
+    const auto names = file ? folders() : Result<std::vector<std::string>>(file.error());
+    for (const std::string& folder : names ? *names : std::vector<std::string>()) {
+      const auto other = dir_of(folder);
+      const auto entries = other ? other->list() : Result<std::vector<DirEntry>>(other.error());
+      for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+        const bool is_linked = other->is_linked() || entry.type == DT_LNK;
+        const SessionName name{folder, std::string(id_in(entry.name))};
+        const auto st = is_json_name(entry.name) && (!is_linked || name < session)
+                            ? other->stat_end(entry.name)
+                            : Result<FileStat>(Errc::not_found, "");
+        if (st && st->same_file(*file)) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   [[nodiscard]] bool was_written_lately(const Result<Dir>& messages, const std::string& id) const {

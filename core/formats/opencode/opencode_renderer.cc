@@ -98,7 +98,7 @@ void add_part(Message& message, const json::Value& part) {
       add_error(message, *error);
     }
   } else if (type != "step-start" && type != "step-finish" && type != "snapshot") {
-    message.push_back({Kind::value, "", "", &part});
+    message.push_back({Kind::fields, json::stringify(part), "", nullptr});
   }
 }
 

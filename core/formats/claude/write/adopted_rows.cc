@@ -9,6 +9,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/js_text.h"
 #include "core/json/utf8.h"
 #include "core/writer/new_uuid.h"
 
@@ -131,7 +132,7 @@ class Rows {
     for (const TurnPart& result : turn.parts) {
       std::string content = spelled(result.text);
       if (!result.images.empty()) {
-        content = result.text.empty() ? "" : text_block(result.text);
+        content = is_blank(result.text) ? "" : text_block(result.text);
         for (const TurnImage& image : result.images) {
           content.append(content.empty() ? "" : ",").append(image_block(image));
         }

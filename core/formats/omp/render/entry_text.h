@@ -39,7 +39,7 @@ class EntryText : public MessageText<Node, Sink> {
         return true;
       case EntryType::custom:
         this->custom_type(entry);
-        this->text_or_json(entry.member("data"));
+        this->text_or_value(entry.member("data"));
         return true;
       case EntryType::session_init:
         session_init(entry);
@@ -89,7 +89,7 @@ class EntryText : public MessageText<Node, Sink> {
 
   bool summary(const Node& entry) {
     const Node summary = entry.member("summary");
-    this->text_or_json(summary);
+    this->text_or_value(summary);
     return summary.kind() != NodeKind::missing;
   }
 
@@ -144,7 +144,7 @@ class EntryText : public MessageText<Node, Sink> {
 
   bool details(const Node& value) {
     if (value.kind() != NodeKind::missing && value.kind() != NodeKind::null) {
-      this->fenced_json(value);
+      this->fenced_value(value);
     }
     return true;
   }
@@ -220,7 +220,7 @@ class EntryText : public MessageText<Node, Sink> {
   void section(std::string_view title, const Node& value) {
     if (value.kind() != NodeKind::missing && value.kind() != NodeKind::null) {
       this->paragraph(title);
-      this->text_or_json(value);
+      this->text_or_value(value);
     }
   }
 };

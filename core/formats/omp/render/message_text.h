@@ -28,7 +28,7 @@ class MessageText : public Blocks<Node, Sink> {
     } else if (role == "fileMention") {
       file_mention(message);
     } else if (role == "compactionSummary" || role == "branchSummary") {
-      this->text_or_json(message.member("summary"));
+      this->text_or_value(message.member("summary"));
     } else if (message.member("content").kind() == NodeKind::missing && role != "assistant") {
       this->plain_value(message);
     } else {
@@ -50,7 +50,7 @@ class MessageText : public Blocks<Node, Sink> {
     } else if (is_output_ && Base::is_text(content)) {
       this->fenced_text("", content.text());
     } else {
-      this->text_or_json(content);
+      this->text_or_value(content);
     }
     const Node images = owner.member("images");
     if (images.kind() == NodeKind::array) {
@@ -103,7 +103,7 @@ class MessageText : public Blocks<Node, Sink> {
   void sections(const Node& sections) {
     if (sections.kind() == NodeKind::object) {
       this->in_order_ = this->in_order_ && sections.in_order();
-      each(sections, [this](const Node& section) { this->text_or_json(section); });
+      each(sections, [this](const Node& section) { this->text_or_value(section); });
     }
   }
 
@@ -124,7 +124,7 @@ class MessageText : public Blocks<Node, Sink> {
     } else if (type == "image" && Base::is_text(block.member("data"))) {
       image(block.member("mimeType"));
     } else {
-      this->text_or_json(block);
+      this->text_or_value(block);
     }
   }
 
@@ -188,7 +188,7 @@ class MessageText : public Blocks<Node, Sink> {
     }
     each(files, [this](const Node& file) {
       if (!Base::is_text(file.member("path"))) {
-        return this->fenced_json(file);
+        return this->fenced_value(file);
       }
       line("file ", file.member("path"), "");
       this->fenced_text("", Base::text_of(file.member("content")));
