@@ -7,8 +7,10 @@
 
 #include "core/base/number_format.h"
 #include "core/doctor/tree_findings.h"
+#include "core/log/log_reader.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
+#include "core/session/head_problem.h"
 #include "core/views/shown_damage.h"
 
 namespace arborfs {
@@ -19,8 +21,7 @@ constexpr std::size_t kTextLength = 400;
 
 void find_in_header(const Session::Head& head, std::vector<Finding>& found) {
   const Header& header = head.header;
-  if (!header.valid) {
-    const std::string problem = header.problem.empty() ? "the log has no session header" : header.problem;
+  if (const std::string problem = head_problem(head); !problem.empty()) {
     found.push_back({"bad_header", visible_line(problem, kTextLength) + "; agents may refuse or replace this log",
                      std::nullopt, 0, kNoEntry});
   } else if (!header.writable_version && header.problem.empty()) {
@@ -85,7 +86,7 @@ std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>
       return std::nullopt;
     }
     const LogIndex& index = guard->index();
-    find_in_tree(index, found);
+    find_in_tree(index, session.format().reader->only_grow(), found);
     same = same_ids_in(index);
     reading = {guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
     reading.places.reserve(index.size());

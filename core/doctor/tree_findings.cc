@@ -14,9 +14,19 @@ namespace {
 
 constexpr std::size_t kNameLength = 80;
 
-void find_in_parents(const LogIndex& index, std::vector<Finding>& found) {
+bool has_compaction(const LogIndex& index) {
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    if (index.is_orphan(ordinal)) {
+    if (index.entry(ordinal).type == EntryType::compaction) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void find_in_parents(const LogIndex& index, bool only_grows, std::vector<Finding>& found) {
+  const bool has_lost_parents = !only_grows && has_compaction(index);
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    if (index.is_orphan(ordinal) && !has_lost_parents) {
       found.push_back(
           finding_about(index, ordinal, "orphan",
                         fmt::format("{} names the parent {}, which is not in the log; it is shown as a root",
@@ -81,8 +91,8 @@ Finding finding_about(const LogIndex& index, Ordinal ordinal, std::string_view k
   return {kind, std::move(text), index.entry(ordinal).offset, index.length(ordinal), ordinal};
 }
 
-void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
-  find_in_parents(index, found);
+void find_in_tree(const LogIndex& index, bool only_grows, std::vector<Finding>& found) {
+  find_in_parents(index, only_grows, found);
   find_in_labels(index, found);
   find_left_out(index, found);
 }

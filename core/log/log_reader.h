@@ -41,18 +41,6 @@ class LogReader {
   virtual void keep_findings(const Header& /*before*/, Header& /*header*/) const {}
   /// The rules of a LogIndex::dialect(), as status.json names them; "" if there is only one set of them.
   [[nodiscard]] virtual std::string_view dialect_name(DialectNumber /*dialect*/) const { return ""; }
-  /// The first message of the user, if the reader can find it without an index. Errors: io; unsupported if it cannot.
-  struct FoundEntry {
-    EntryType type = EntryType::none;
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;
-  };
-  [[nodiscard]] static FoundEntry found_entry(const LogIndex& index, Ordinal ordinal) {
-    return {index.entry(ordinal).type, index.entry(ordinal).offset, index.length(ordinal)};
-  }
-  [[nodiscard]] virtual Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& /*log*/) const {
-    return Error{Errc::unsupported, "the log has to be indexed"};
-  }
   /// A model that a record which is not an entry names: that of the entries after `offset` that name none.
   struct ModelChange {
     std::uint64_t offset = 0;

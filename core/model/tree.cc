@@ -165,12 +165,6 @@ std::vector<Ordinal> all_but(const std::vector<TreeNode>& nodes, Ordinal size) {
 
 }  // namespace
 
-Ordinal first_user_message(const LogIndex& index) {
-  const auto path = people_entries(index, index.leaf());
-  const auto first = std::find_if(path.begin(), path.end(), [&](Ordinal step) { return index.name(step) == "user"; });
-  return first == path.end() ? kNoEntry : *first;
-}
-
 std::vector<Ordinal> path_to(const LogIndex& index, Ordinal leaf) {
   std::vector<Ordinal> path;
   if (leaf == kNoEntry) {

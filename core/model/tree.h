@@ -13,9 +13,6 @@ namespace arborfs {
 /// (CONTRACT.md 6.1). Empty for kNoEntry.
 std::vector<Ordinal> path_to(const LogIndex& index, Ordinal leaf);
 
-/// The first entry on the path for people (people_path.h) to the leaf that is named `user`; kNoEntry if there is none.
-Ordinal first_user_message(const LogIndex& index);
-
 /// One node of the tree in pre-order.
 struct TreeNode {
   Ordinal ordinal = kNoEntry;

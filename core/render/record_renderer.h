@@ -61,6 +61,19 @@ struct EntryUsage {
   std::string model;  // "" if it names none
 };
 
+/// What an entry says, for the name of its session.
+struct Saying {
+  /// What goes before in a name comes later here.
+  enum class By : std::uint8_t {
+    nobody,   // nothing, or only what a program put in
+    other,    // an answer, the output of a tool, a summary
+    command,  // of the agent's own, that a person typed
+    person,
+  };
+  By by = By::nobody;
+  std::string text;
+};
+
 class RecordRenderer {
  public:
   virtual ~RecordRenderer() = default;
@@ -96,9 +109,17 @@ class RecordRenderer {
   /// The id of the entry after which a root of the tree continues, as after a compaction; "" for none. `raw`: as for
   /// render().
   [[nodiscard]] virtual std::string continues(EntryType /*type*/, std::string_view /*raw*/) const { return {}; }
+  /// Made from add_turns(), typed_in() and command_in(). The entry is read without its images.
+  [[nodiscard]] virtual Saying saying(const SpokenEntry& entry) const;
   /// What the agent would send to the model: as one JSON object. Errors: stale, io.
   [[nodiscard]] virtual Result<std::shared_ptr<const Content>> context(
       const ContextPath& path, std::shared_ptr<const LogSource> log, std::shared_ptr<const BlobSource> blobs) const = 0;
+
+ protected:
+  /// What a person typed of a text in the user's name: without what the agent put in, "" if that is all.
+  [[nodiscard]] virtual std::string typed_in(std::string_view text) const { return std::string(text); }
+  /// The command of the agent with its arguments, as a person typed it, if the text is the record of one; else "".
+  [[nodiscard]] virtual std::string command_in(std::string_view /*text*/) const { return ""; }
 };
 
 /// The sizes, images and usage of a whole log. Errors: stale, io, interrupted.

@@ -9,6 +9,7 @@
 #include "core/json/document.h"
 #include "core/render/names.h"
 #include "core/render/text.h"
+#include "core/session/session_name.h"
 
 namespace arborfs::search {
 
@@ -54,10 +55,9 @@ std::string count_of(std::size_t count, const char* one, const char* several) {
 
 /// The part of excerpts.md about one match.
 std::string section_of(const ShownMatch& shown) {
-  const std::string title = visible_line(shown.session.title, kLineCharacters);
   std::string text = "\n## " + shown.link + "\n\n" + std::string(shown.session.agent) + ", " + shown.project +
-                     ", last written " + json::iso_time(shown.session.mtime_ns / 1'000'000) +
-                     (title.empty() ? "" : ": ") + title + "\n\n";
+                     ", last written " + json::iso_time(shown.session.mtime_ns / 1'000'000) + ": " + shown.name +
+                     "\n\n";
   for (const Hit& hit : shown.match.hits) {
     text += "- `" + text_path(shown.link, hit) + "`: " + marked(hit.excerpt, "**", "**") + "\n";
   }
@@ -121,9 +121,14 @@ ReportPart part_of_report(const Found& found, std::size_t begin, std::size_t end
 ShownMatch shown_match(const Found& found, std::size_t rank) {
   const Match& match = found.matches[rank];
   const ShownAt& at = *match.shown;
-  ShownMatch shown{match, found.view->id_of(at), at.project->name, at.session()->outline(), found.view->path_of(at),
+  ShownMatch shown{match,
+                   found.view->id_of(at),
+                   at.project->name,
+                   at.session()->outline(),
+                   found.view->path_of(at),
+                   session_name(*at.session(), kLineCharacters),
                    ""};
-  shown.link = link_name(rank + 1, found.matches.size(), shown.session.title);
+  shown.link = link_name(rank + 1, found.matches.size(), shown.name);
   return shown;
 }
 

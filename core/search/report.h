@@ -19,7 +19,8 @@ struct ShownMatch {
   const std::string& project;  // its name
   Session::Outline session;
   std::string path;  // CatalogView::path_of
-  std::string link;  // its name in search/<query>/: the rank and a slug of the title
+  std::string name;  // session_name()
+  std::string link;  // its name in search/<query>/: the rank and a slug of that name
 };
 /// `rank`: the place of the match in `found`, from 0.
 ShownMatch shown_match(const Found& found, std::size_t rank);

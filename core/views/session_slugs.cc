@@ -5,7 +5,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/parallel_for.h"
 #include "core/render/names.h"
-#include "core/views/first_user_text.h"
+#include "core/session/session_name.h"
 
 namespace arborfs {
 
@@ -15,7 +15,7 @@ constexpr std::size_t kColumns = 80;  // of a first message; a slug has fewer
 
 }  // namespace
 
-/// The first message stays while the log only grows. A log without a message is read again when it has changed.
+/// What a person typed stays while the log only grows. Else the log is read again when it has changed.
 std::optional<SessionSlugs::FirstWords> SessionSlugs::known(const Session& session, const FileStat& stat) const {
   const std::lock_guard lock(mutex_);
   const auto found = read_.find(session.number());
@@ -24,7 +24,7 @@ std::optional<SessionSlugs::FirstWords> SessionSlugs::known(const Session& sessi
   }
   const FirstWords& words = found->second;
   const bool is_valid =
-      words.slug.empty() ? words.stat == stat : words.stat.same_file(stat) && words.stat.size <= stat.size;
+      words.is_final ? words.stat.same_file(stat) && words.stat.size <= stat.size : words.stat == stat;
   return is_valid ? std::optional(words) : std::nullopt;
 }
 
@@ -45,8 +45,10 @@ Result<void> SessionSlugs::read(const std::vector<SessionPtr>& sessions) {
     if (cancelled != nullptr && cancelled->load()) {
       return;
     }
-    FirstWords words{unknown[at]->stat(), first_user_text(*unknown[at], kColumns)};
-    words.slug = words.slug.empty() ? "" : names::slug(words.slug);
+    const FileStat stat = unknown[at]->stat();
+    const OpeningWords opening = opening_words(*unknown[at], kColumns);
+    const std::string_view shown = opening.text.empty() ? kNoConversation : std::string_view(opening.text);
+    FirstWords words{stat, names::slug(shown), opening.is_final};
     const std::lock_guard lock(mutex_);
     read_[unknown[at]->number()] = std::move(words);
   });
@@ -60,7 +62,7 @@ std::string SessionSlugs::of(const Session& session) const {
     return names::slug(head.header.title);
   }
   const auto words = known(session, head.stat);
-  return words && !words->slug.empty() ? words->slug : names::slug("");
+  return words ? words->slug : names::slug(kNoConversation);
 }
 
 void SessionSlugs::keep_only(const CatalogView& view) {

@@ -15,7 +15,7 @@
 #include "core/json/utf8.h"
 #include "core/os/file_tree.h"
 #include "core/os/state_dir.h"
-#include "core/views/first_user_text.h"
+#include "core/session/session_name.h"
 
 namespace arborfs {
 
@@ -56,8 +56,8 @@ Trash::Trash(std::string folder, Disk& disk)
     : folder_(folder.empty() ? data_path("trash") : std::move(folder)), disk_(disk) {}
 
 std::string Trash::shown_title(const Session& session) {
-  std::string title = session.title();
-  return title.empty() ? first_user_text(session, kShownWords) : title;
+  const std::string title = session.title();
+  return title.empty() ? session_name(session, kShownWords) : title;
 }
 
 Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const std::string& title) {

@@ -77,6 +77,32 @@ TEST_F(DoctorFormatsTest, ARowThatIsWrittenAgainUnchangedIsNoDamage) {
   }
 }
 
+// As Opal's compaction leaves it: it removed the message that a side branch names (opal/FORMAT.md C4).
+TEST_F(DoctorFormatsTest, ABranchThatOpalsCompactionCutOffIsNoDamage) {
+  const std::string orphan = testing::line_of("opal", {"b", "gone", "user", "x"});
+  write(log_name_of("opal"),
+        testing::log_text_of("opal", {}) + orphan +
+            R"({"id":"s","parent_id":null,"role":"user","content":"so far","metadata":{"type":"compaction_summary"}})"
+            "\n");
+  EXPECT_EQ(findings("opal"), Lines{});
+  write(log_name_of("opal"), testing::log_text_of("opal", {}) + orphan);
+  EXPECT_EQ(findings("opal").size(), 1U) << "without a compaction";
+}
+
+TEST_F(DoctorFormatsTest, ALogThatAProgramHasOnlyMadeIsNoDamage) {
+  for (const std::string agent : {"omp", "pi", "claude", "opal"}) {
+    fs::remove_all(dir());
+    write(log_name_of(agent), "");
+    EXPECT_EQ(findings(agent), Lines{}) << agent;
+  }
+  fs::remove_all(dir());
+  write("sessions/2026/11/22/rollout-2026-11-22T10-00-00-" + std::string(kId) + ".jsonl", "");
+  EXPECT_EQ(findings("codex"), Lines{});
+  fs::remove_all(dir());
+  write("s/metadata.json", R"({"id":"s","cwd":"/w"})");
+  EXPECT_EQ(findings("goat"), Lines{});
+}
+
 TEST_F(DoctorFormatsTest, AnIdThatIsUsedAgainForOtherContentIsDamage) {
   for (const std::string agent : {"omp", "pi", "claude", "opal"}) {
     fs::remove_all(dir());

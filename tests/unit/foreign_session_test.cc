@@ -8,7 +8,7 @@
 
 #include "core/formats/opal/opal_format.h"
 #include "core/session/catalog.h"
-#include "core/views/first_user_text.h"
+#include "core/session/session_name.h"
 #include "core/views/item_views.h"
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
@@ -73,7 +73,7 @@ TEST_F(ForeignSessionTest, ViewsFollowTheFormat) {
   const auto session = only();
   ASSERT_TRUE(session);
   EXPECT_EQ(session->title(), "A title");
-  EXPECT_EQ(first_user_text(*session, 40), "first");
+  EXPECT_EQ(opening_words(*session, 40).text, "first");
   ASSERT_TRUE(session->refresh(Depth::details));
   EXPECT_EQ(bytes(session, item_views::entry_json, 1), first);
   EXPECT_EQ(bytes(session, item_views::entry_text, 2), "second\n");

@@ -77,18 +77,19 @@ class FsSearchTest : public ::testing::Test {
 
 TEST_F(FsSearchTest, AQueryListsItsMatchesBestFirst) {
   EXPECT_THAT(list("search"), ElementsAre());
-  EXPECT_THAT(list("search/race"), ElementsAre("excerpts.md", "hits.json", "01-untitled", "02-untitled"));
-  EXPECT_THAT(list("search/\"race condition\""), ElementsAre("excerpts.md", "hits.json", "01-untitled"));
+  EXPECT_THAT(list("search/race"), ElementsAre("excerpts.md", "hits.json", "01-the-race", "02-a-race-condition"));
+  EXPECT_THAT(list("search/\"race condition\""), ElementsAre("excerpts.md", "hits.json", "01-a-race-condition"));
   EXPECT_THAT(list("search/zyzzyva"), ElementsAre("excerpts.md", "hits.json"));
-  EXPECT_EQ(target_of("search/race condition/01-untitled"), "../../projects/work-pi/" + name_of("bbbb"));
-  EXPECT_EQ(find("search/race condition/02-untitled").error().code, Errc::not_found);
+  EXPECT_EQ(target_of("search/race condition/01-a-race-condition"), "../../projects/work-pi/" + name_of("bbbb"));
+  EXPECT_EQ(find("search/race condition/02-the-race").error().code, Errc::not_found);
 }
 
 TEST_F(FsSearchTest, FilesSayWhatMatchedWhere) {
   EXPECT_THAT(text_of("search/race condition/excerpts.md"),
-              HasSubstr("\n- `01-untitled/text/000001-user-e1aaaaaa.md`: a **race** **condition**\n"));
-  EXPECT_THAT(text_of("search/race condition/hits.json"),
-              HasSubstr("[\n{\"link\":\"01-untitled\",\"session\":\"bbbb\",\"agent\":\"omp\",\"project\":\"work-pi\""));
+              HasSubstr("\n- `01-a-race-condition/text/000001-user-e1aaaaaa.md`: a **race** **condition**\n"));
+  EXPECT_THAT(
+      text_of("search/race condition/hits.json"),
+      HasSubstr("[\n{\"link\":\"01-a-race-condition\",\"session\":\"bbbb\",\"agent\":\"omp\",\"project\":\"work-pi\""));
   EXPECT_THAT(text_of("search/zyzzyva/excerpts.md"), HasSubstr("No session matches."));
   EXPECT_EQ(text_of("search/zyzzyva/hits.json"), "[]\n");
 }
@@ -98,7 +99,7 @@ TEST_F(FsSearchTest, OnlyQueriesAreNames) {
     const bool is_there = bool(find(std::string("search/") + name));
     EXPECT_EQ(is_there, std::string(name) == "-") << name;
   }
-  for (const char* name : {".git", "HEAD", "1-x", "01", "03-untitled", "excerpts.txt"}) {
+  for (const char* name : {".git", "HEAD", "1-x", "01", "03-the-race", "excerpts.txt"}) {
     EXPECT_EQ(find(std::string("search/race/") + name).error().code, Errc::not_found) << name;
   }
 }
@@ -135,7 +136,7 @@ TEST_F(FsSearchTest, UnchangedLogsAreSearchedOnceForSeveralRequests) {
   RequestContext again;
   EXPECT_TRUE(vfs.opendir(again, query));
   EXPECT_TRUE(vfs.lookup(again, query, "excerpts.md"));
-  EXPECT_TRUE(vfs.lookup(again, query, "01-untitled"));
+  EXPECT_TRUE(vfs.lookup(again, query, "01-the-race"));
 }
 
 TEST_F(FsSearchTest, ASearchEndsWhenItsClientDoes) {

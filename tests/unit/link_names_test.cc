@@ -77,25 +77,25 @@ TEST_F(LinkNamesTest, AreMadeFromCreationAndTitleOrFirstMessage) {
   write("dddd1111", header("dddd1111", "No time", "soon"));
   EXPECT_THAT(names_of({"dddd", "aaaa", "bbbb", "cccc"}),
               ElementsAre("undated-no-time", minute + "-fix-the-flaky-test-2", minute + "-größe-der-3-töpfe",
-                          minute + "-untitled"));
+                          minute + "-no-conversation"));
   LinkNames days(LinkNames::Style::day, slugs);
   const auto named = days.name(1, *catalog.view(), {session("aaaa")});
   EXPECT_EQ(named.front().name, local("%Y-%m-%d") + " fix-the-flaky-test-2");
 }
 
-TEST_F(LinkNamesTest, FirstMessageReplacesUntitled) {
+TEST_F(LinkNamesTest, FirstWordsReplaceNoConversation) {
   write("aaaa1111", header("aaaa1111", ""));
   EXPECT_TRUE(slugs.needs_log(*session("aaaa")));
-  EXPECT_THAT(names_of({"aaaa"}), ElementsAre(minute + "-untitled"));
+  EXPECT_THAT(names_of({"aaaa"}), ElementsAre(minute + "-no-conversation"));
   EXPECT_FALSE(slugs.needs_log(*session("aaaa"))) << "unchanged";
   temp.append(kFolder, "aaaa1111", TempStore::user("e1", "", "hello") + "\n");
   catalog.rescan();
   EXPECT_TRUE(slugs.needs_log(*session("aaaa")));
   EXPECT_THAT(names_of({"aaaa"}), ElementsAre(minute + "-hello"));
-  EXPECT_EQ(find(minute + "-untitled"), session("aaaa"));
+  EXPECT_EQ(find(minute + "-no-conversation"), session("aaaa"));
   temp.append(kFolder, "aaaa1111", TempStore::user("e2", "e1", "more") + "\n");
   catalog.rescan();
-  EXPECT_FALSE(slugs.needs_log(*session("aaaa"))) << "a first message stays";
+  EXPECT_FALSE(slugs.needs_log(*session("aaaa"))) << "what a person typed stays";
 }
 
 TEST_F(LinkNamesTest, EqualNamesStayApartWhateverElseChanges) {

@@ -10,7 +10,6 @@
 #include "core/os/file.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
-#include "core/views/first_user_text.h"
 #include "core/views/item_views.h"
 #include "core/views/make_view.h"
 #include "core/writer/resolve_target.h"
@@ -118,17 +117,12 @@ Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spell
   return Error{found.error().code, found.error().message + ":" + session_lines(std::move(fits))};
 }
 
-std::string title_or_message(const Session& session, std::size_t characters) {
-  const std::string title = session.title();
-  return title.empty() ? first_user_text(session, characters) : visible_line(title, characters);
-}
-
 std::string session_lines(std::vector<Listed> sessions) {
   const std::size_t left_out = sessions.size() - std::min(sessions.size(), kShownCandidates);
   sessions.resize(sessions.size() - left_out);
   Table table({{""}, {""}, {""}});
   for (const auto& of : sessions) {
-    table.add({of.id, of.project->name, title_or_message(*of.session)});
+    table.add({of.id, of.project->name, session_name(*of.session, kTitleCharacters)});
   }
   auto lines = table.lines(0);
   std::string all;

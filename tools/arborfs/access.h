@@ -9,6 +9,7 @@
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
+#include "core/session/session_name.h"
 #include "core/writer/writer.h"
 #include "tools/arborfs/command_line.h"
 
@@ -40,8 +41,6 @@ std::vector<Listed> all_sessions(const Catalog& catalog);
 /// One session; `id` is empty if the catalog does not show it.
 Listed listed(const Catalog& catalog, const SessionPtr& session);
 
-/// The title, or the first message of a session without one, as one line of at most so many characters.
-std::string title_or_message(const Session& session, std::size_t characters = kTitleCharacters);
 /// A line for each session, as `ls` prints it, with a newline and an indent before it; only the first ones if there are
 /// many.
 std::string session_lines(std::vector<Listed> sessions);

@@ -64,7 +64,7 @@ class Doctor {
     Progress progress(io, "examining sessions", sessions.size());
     for (const auto& of : sessions) {
       if (auto findings = examine_session(*of.session, catalog_); !findings.empty()) {
-        const std::string title = visible_line(of.session->title(), kLineLength);
+        const std::string title = session_name(*of.session, kTitleCharacters);
         reports_.push_back({of.id, log_path(*of.session), title, std::move(findings), {}, "", 0});
         mend_session(of.session);
       }

@@ -14,9 +14,9 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/render/text.h"
+#include "core/session/head_problem.h"
 #include "core/session/liveness.h"
 #include "core/stats/stats.h"
-#include "core/views/first_user_text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/period.h"
@@ -35,7 +35,7 @@ constexpr std::size_t kLeastPrefix = 8;
 struct Row {
   Listed of;
   Session::Head head;
-  std::string words;  // the first user message, for a session without a title
+  std::string words;  // the opening words, for a session without a title
   std::string state;
   std::optional<stats::SessionUse> use;  // if --cost or --model is given
 };
@@ -43,26 +43,23 @@ struct Row {
 Row read_row(const Listed& of, const LivenessRound::Folder& liveness) {
   Row row{of, of.session->head(), "", "", std::nullopt};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
-    row.words = first_user_text(*of.session, kTitleCharacters);
+    row.words = opening_words(*of.session, kTitleCharacters).text;
   }
   row.state = liveness_word(liveness.check(*of.session).state);
   return row;
 }
 
-std::string problem_of(const Row& row) {
-  return !row.head.problem.empty() ? row.head.problem : row.head.header.valid ? "" : row.head.header.problem;
-}
-
 /// The size of a session in a database is not known before it is read.
 bool has_size(const Row& row) {
-  return row.head.stat.size > 0 || !problem_of(row).empty();
+  return row.head.stat.size > 0 || !head_problem(row.head).empty();
 }
 
 std::string title_of(const Row& row) {
-  if (const std::string problem = problem_of(row); !problem.empty()) {
+  if (const std::string problem = head_problem(row.head); !problem.empty()) {
     return "! " + visible_line(problem, kTitleCharacters);
   }
-  return row.head.header.title.empty() ? row.words : visible_line(row.head.header.title, kTitleCharacters);
+  const std::string title = visible_line(row.head.header.title, kTitleCharacters);
+  return !title.empty() ? title : !row.words.empty() ? row.words : std::string(kNoConversation);
 }
 
 /// The shortest prefix of at least kLeastPrefix characters that distinguishes the id from all others.
@@ -113,7 +110,7 @@ std::string json_row(const Row& row) {
   if (row.use) {
     add_use(row, json);
   }
-  json.add("state", row.state).add("problem", problem_of(row)).add("log", log_path(*row.of.session));
+  json.add("state", row.state).add("problem", head_problem(row.head)).add("log", log_path(*row.of.session));
   return json.str();
 }
 
@@ -126,10 +123,10 @@ void print_json(const std::vector<Row>& rows, Terminal& io) {
 }
 
 Style style_of(const Row& row) {
-  return !problem_of(row).empty() ? Style::red
-         : row.state == "live"    ? Style::green
-         : row.state == "maybe"   ? Style::yellow
-                                  : Style::plain;
+  return !head_problem(row.head).empty() ? Style::red
+         : row.state == "live"           ? Style::green
+         : row.state == "maybe"          ? Style::yellow
+                                         : Style::plain;
 }
 
 void print_table(const std::vector<Row>& rows, bool with_cost, const Catalog& catalog, Terminal& io) {

@@ -17,7 +17,7 @@ constexpr std::size_t kNumbered = 20;
 
 std::vector<std::string> cells_of(const Listed& of) {
   return {time_words(of.mtime_ns), std::string(of.session->agent()), of.project ? of.project->name : "",
-          title_or_message(*of.session)};
+          session_name(*of.session, kTitleCharacters)};
 }
 
 /// The command that fzf runs for the preview of a row; {1} is the id. Shows the end of the conversation, where it

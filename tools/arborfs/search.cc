@@ -58,10 +58,9 @@ Result<std::string> query_of(const CommandLine& line) {
 
 void print_match(const search::ShownMatch& shown, Terminal& io) {
   const search::Match& match = shown.match;
-  const std::string title = title_or_message(*match.shown->session());
+  const std::string title = session_name(*match.shown->session(), kTitleCharacters);
   io.out << styled(io, Style::bold, shown.path) << "\n"
-         << "  " << shown.session.agent << "  " << time_words(shown.session.mtime_ns) << (title.empty() ? "" : "  ")
-         << title << "\n";
+         << "  " << shown.session.agent << "  " << time_words(shown.session.mtime_ns) << "  " << title << "\n";
   const std::string mark_on = io.has_colour() ? "\033[1;31m" : "";
   const std::string mark_off = io.has_colour() ? "\033[0m" : "";
   for (std::size_t i = 0; i < std::min(match.hits.size(), kHitsShown); ++i) {

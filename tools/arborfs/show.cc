@@ -214,8 +214,7 @@ std::string start_words(const Header& header) {
 }
 
 void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
-  const std::string title = visible_line(facts.header.title, kFieldCharacters);
-  row(io, "title", title.empty() ? "(untitled)" : title);
+  row(io, "title", session_name(*opened.of.session, kFieldCharacters));
   row(io, "session", facts.of.id);
   row(io, "agent", std::string(facts.agent));
   const std::string project = facts.of.project ? facts.of.project->name : "";

@@ -118,7 +118,7 @@ void print_change(const Listed& of, const LastSaid& said, std::int64_t time_ms, 
     io.out << terminal_safe_json(object.str()) << std::endl;
     return;
   }
-  const std::string shown = title_or_message(*of.session, kShownTitle);
+  const std::string shown = session_name(*of.session, kShownTitle);
   const std::string text =
       clock_words(time_ms) + "  " + std::string(of.session->agent()) + "  " + project + "  " + shown + "  " + said.line;
   io.out << (io.out_is_terminal ? cut(text, io.width) : text) << std::endl;

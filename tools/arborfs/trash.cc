@@ -220,7 +220,7 @@ bool is_deletion_confirmed(const CommandLine& line, std::size_t count, Terminal&
 }  // namespace
 
 std::string described(const Listed& of) {
-  return visible_line(of.id, kShown) + " (" + shown_title(title_or_message(*of.session)) + ")";
+  return visible_line(of.id, kShown) + " (" + shown_title(session_name(*of.session, kTitleCharacters)) + ")";
 }
 
 bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {

@@ -15,7 +15,6 @@
 #include "core/formats/claude/row_reader.h"
 #include "core/formats/claude/session_head.h"
 #include "core/log/line_pipeline.h"
-#include "core/model/tree.h"
 
 namespace arborfs::claude {
 namespace {
@@ -164,24 +163,6 @@ class Transcript final : public LineScan {
 
 Result<Header> Reader::read_header(const LogSource& log) const {
   return read_session_head(log);
-}
-
-Result<std::optional<LogReader::FoundEntry>> Reader::find_first_user_message(const LogSource& log) const {
-  constexpr std::uint64_t kFirstTry = 16 * 1024;
-  constexpr std::uint64_t kLastTry = 256 * 1024;
-  ASSIGN_OR_RETURN(const auto size, log.size());
-  for (const std::uint64_t wanted : {kFirstTry, kLastTry}) {
-    ASSIGN_OR_RETURN(auto bytes, log.read(0, std::min(size, wanted)));
-    const auto head = log_from_bytes(std::move(bytes));
-    ASSIGN_OR_RETURN(const auto index, this->index(*head, {}));
-    if (const Ordinal first = first_user_message(*index); first != kNoEntry) {
-      return std::optional(found_entry(*index, first));
-    }
-    if (size <= wanted) {
-      break;
-    }
-  }
-  return std::optional<FoundEntry>();
 }
 
 std::unique_ptr<LineScan> Reader::start_scan() const {

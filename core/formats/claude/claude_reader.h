@@ -9,8 +9,6 @@ class Reader : public GrowingReader {
  public:
   /// As the program lists a session: from the first and the last 64 KiB (claude/FORMAT.md D1).
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override;
-  /// The first 256 KiB are enough: the program only appends.
-  [[nodiscard]] Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& log) const override;
   [[nodiscard]] std::unique_ptr<LineScan> start_scan() const override;
 };
 

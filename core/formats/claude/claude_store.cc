@@ -155,8 +155,13 @@ Result<std::vector<std::string>> Store::folders() const {
 
 Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
   ASSIGN_OR_RETURN(const auto dir, open_folder(paths().sessions, folder));
-  return list_logs(dir, folder, format(), is_of_sub_agents(folder) ? is_sub_agent_name : is_transcript_name, wants_head,
-                   why_left_out);
+  ASSIGN_OR_RETURN(auto found,
+                   list_logs(dir, folder, format(), is_of_sub_agents(folder) ? is_sub_agent_name : is_transcript_name,
+                             wants_head, why_left_out));
+  if (!is_of_sub_agents(folder)) {
+    titles_.find(dir, found);
+  }
+  return found;
 }
 
 Result<FileStat> Store::stat(const LogPlace& place) const {
@@ -170,7 +175,8 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
     ASSIGN_OR_RETURN(const auto again, open_folder(root, place.folder));
     return File::follow_in(again, place.file);
   };
-  return LogFile::open(dir, place.file, std::move(reopen), place.folder);
+  ASSIGN_OR_RETURN(auto log, LogFile::open(dir, place.file, std::move(reopen), place.folder));
+  return titles_.with_title(place, std::move(log));
 }
 
 Result<Dir> Store::folder(const LogPlace& place) const {

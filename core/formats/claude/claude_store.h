@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/claude/outside_titles.h"
 #include "core/store/read_only_store.h"
 
 namespace arborfs::claude {
@@ -31,6 +32,9 @@ class Store : public ReadOnlyStore {
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
   /// What a killed fork to Claude Code left.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
+
+ private:
+  mutable OutsideTitles titles_;
 };
 
 }  // namespace arborfs::claude

@@ -170,9 +170,8 @@ Named named_by(std::string_view place, const Start& start) {
 
 Header header_of(const Start& start, std::string_view place) {
   Header header;
-  header.valid = start.session.has_value();
-  header.problem = header.valid ? "" : "no row of the log names its session";
-  header.json = !header.valid ? "" : start.native.empty() ? "{}" : start.native;
+  header.valid = true;  // a log without rows of its own is normal (D4)
+  header.json = start.native.empty() ? "{}" : start.native;
   Named named = named_by(place, start);
   header.id = std::move(named.id);
   header.parent_session = named.starter;
@@ -263,6 +262,9 @@ Result<Header> read_session_head(const LogSource& log) {
   header.cwd = notes.cwd.value_or(header.cwd);
   header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);
   ASSIGN_OR_RETURN(header.title, find_title(ends, notes));
+  if (header.title.empty()) {
+    header.title = log.metadata().value_or("");
+  }
   return header;
 }
 

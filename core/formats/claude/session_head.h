@@ -7,7 +7,8 @@
 
 namespace arborfs::claude {
 
-/// Reads at most the first and the last 64 KiB. Errors: io.
+/// Reads at most the first and the last 64 KiB. metadata() of the log is a title that stands elsewhere
+/// (outside_titles.h). Errors: io.
 Result<Header> read_session_head(const LogSource& log);
 
 }  // namespace arborfs::claude

@@ -10,6 +10,7 @@
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"
 #include "core/json/document.h"
+#include "core/render/typed_text.h"
 
 namespace arborfs::codex {
 namespace {
@@ -138,6 +139,23 @@ bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record,
   turn.provider = turn.speaker == Turn::Speaker::assistant ? "openai" : "";
   turns.push_back(std::move(turn));
   return true;
+}
+
+std::string Renderer::typed_in(std::string_view text) const {
+  static constexpr std::string_view kElements[] = {
+      "environment_context", "user_instructions", "INSTRUCTIONS", "skill", "subagent_notification", "user_action"};
+  constexpr std::string_view kContext = "# Context from my IDE setup:";
+  constexpr std::string_view kRequest = "## My request for Codex:";
+  if (text.starts_with(kContext)) {
+    const std::size_t request = text.find(kRequest);
+    text = request == std::string_view::npos ? "" : text.substr(request + kRequest.size());
+  }
+  return origin_of("", text) == Origin::typed ? without_elements(text, kElements) : "";
+}
+
+std::string Renderer::command_in(std::string_view text) const {
+  const std::string_view ran = element_in(element_in(text, "user_shell_command"), "command");
+  return ran.empty() ? "" : "!" + std::string(ran);
 }
 
 }  // namespace arborfs::codex

@@ -8,6 +8,7 @@
 #include "core/formats/codex/rollout_document.h"
 #include "core/json/document.h"
 #include "core/log/line_reader.h"
+#include "core/log/no_records.h"
 
 namespace arborfs::codex {
 namespace {
@@ -53,7 +54,7 @@ Result<Header> read_first_record(const SegmentView& segment) {
   LineReader lines(*segment.file, length, nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
   if (line == nullptr) {
-    return no_header("the thread has no records");
+    return no_header(std::string(kNoRecords));
   }
   return line->is_too_long ? no_header("the first line is too long")
                            : header_in(line->text, segment.start + line->offset);

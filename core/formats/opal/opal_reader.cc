@@ -14,6 +14,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/log/line_reader.h"
+#include "core/log/no_records.h"
 
 namespace arborfs::opal {
 namespace {
@@ -206,7 +207,7 @@ class Session {
 
   const std::string_view name_;
   bool is_first_ = true;
-  Header header_ = no_header("the log has no records");
+  Header header_ = no_header(std::string(kNoRecords));
   bool has_current_ = false;
   std::string current_;
   std::vector<MessageNode> nodes_;
@@ -221,7 +222,7 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   LineReader lines(log, std::min(size, kLongestHeader), nullptr);
   ASSIGN_OR_RETURN(const auto* line, lines.next());
-  return line == nullptr ? no_header("the log has no records") : header_of(*line, stem_of_place(log.place()));
+  return line == nullptr ? no_header(std::string(kNoRecords)) : header_of(*line, stem_of_place(log.place()));
 }
 
 Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {

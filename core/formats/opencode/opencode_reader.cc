@@ -176,6 +176,9 @@ Header header_of(std::string_view metadata, std::string_view id) {
   header.id = id.empty() ? text_of(*info, "id") : std::string(id);
   header.cwd = text_of(*info, "directory");
   header.title = text_of(*info, "title");
+  if (is_default_title(header.title)) {
+    header.title.clear();
+  }
   header.parent_session = text_of(*info, "parentID");
   header.started_by = header.parent_session;
   const json::Value* time = json::member(*info, "time");
@@ -184,6 +187,15 @@ Header header_of(std::string_view metadata, std::string_view id) {
     header.timestamp = iso_date(created->GetDouble());
   }
   return header;
+}
+
+bool is_default_title(std::string_view title) {
+  for (const std::string_view prefix : {"New session - ", "Child session - "}) {
+    if (title.starts_with(prefix) && json::parse_date(title.substr(prefix.size()))) {
+      return true;
+    }
+  }
+  return title.empty();
 }
 
 std::optional<PendingRevert> pending_revert(std::string_view metadata) {

@@ -16,6 +16,8 @@ enum class Era : std::uint8_t { files, database };
 /// The header in a session's metadata; invalid if that is not one. `id` is the session's, from the place of the
 /// metadata (opencode/FORMAT.md A6); "" for the one in the metadata.
 Header header_of(std::string_view metadata, std::string_view id = "");
+/// True for "", and for the title that OpenCode gives a session until it has a better one (opencode/FORMAT.md G3).
+bool is_default_title(std::string_view title);
 
 /// A revert that the next prompt will carry out (D3).
 struct PendingRevert {

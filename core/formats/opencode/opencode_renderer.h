@@ -10,6 +10,8 @@ namespace arborfs::opencode {
 class Renderer : public MessageRenderer {
  public:
   explicit Renderer(Era era) : era_(era) {}
+  /// Without the texts that OpenCode put in (opencode/FORMAT.md C4).
+  [[nodiscard]] Saying saying(const SpokenEntry& entry) const override;
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override;

@@ -124,4 +124,20 @@ bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record,
   return true;
 }
 
+Saying Renderer::saying(const SpokenEntry& entry) const {
+  json::Document record;
+  json::Value* parts = nullptr;
+  if (entry.raw.find("\"synthetic\"") != std::string_view::npos && json::parse(entry.raw, record)) {
+    parts = json::member(record, "parts");
+  }
+  if (parts == nullptr || !parts->IsArray()) {
+    return RecordRenderer::saying(entry);
+  }
+  for (auto* part = parts->Begin(); part != parts->End();) {
+    part = json::is_truthy(json::member(*part, "synthetic")) ? parts->Erase(part) : part + 1;
+  }
+  const std::string typed = json::stringify(record);
+  return RecordRenderer::saying({entry.type, entry.name, typed, entry.time_ms, entry.blobs});
+}
+
 }  // namespace arborfs::opencode

@@ -10,6 +10,7 @@
 #include "core/formats/omp/log/record_scanner.h"
 #include "core/formats/omp/log/session_name.h"
 #include "core/json/document.h"
+#include "core/log/no_records.h"
 
 namespace arborfs {
 
@@ -146,7 +147,7 @@ Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect) {
 }
 
 Header missing_header(bool has_slot) {
-  return invalid_header("the log has no records", has_slot);
+  return invalid_header(std::string(kNoRecords), has_slot);
 }
 
 void set_name(Header& header, const std::string& name) {

@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::uint64_t kHeadLimit = 1024 * 1024;  // how far read_header reads
 constexpr std::size_t kHeadStep = 4096;
-constexpr std::size_t kFirstMessageWindow = 16 * 1024;
-/// A listing does not find a first user message that is further from the start.
-constexpr std::uint64_t kFirstMessageWithin = 256 * 1024;
 
 class OmpReader final : public LogReader {
  public:
@@ -44,20 +41,6 @@ class OmpReader final : public LogReader {
         return "18";
       default:
         return "pi";
-    }
-  }
-  [[nodiscard]] Result<std::optional<FoundEntry>> find_first_user_message(const LogSource& log) const override {
-    ASSIGN_OR_RETURN(const auto size, log.size());
-    LogWindow window(log, std::min(size, kFirstMessageWithin), nullptr, kFirstMessageWindow);
-    RecordScanner scanner(window, {}, has_lenient_boms(log, size));
-    for (;;) {
-      ASSIGN_OR_RETURN(const auto* record, scanner.next());
-      if (record == nullptr) {
-        return std::optional<FoundEntry>();
-      }
-      if (record->entry_type() == EntryType::message && record->role.is_string("user")) {
-        return std::optional(FoundEntry{EntryType::message, record->offset, record->length});
-      }
     }
   }
 };

@@ -10,9 +10,17 @@
 #include "core/formats/omp/render/omp_text.h"
 #include "core/formats/omp/render/omp_turns.h"
 #include "core/formats/omp/render/text_measurer.h"
+#include "core/json/json_cursor.h"
+#include "core/render/typed_text.h"
 
 namespace arborfs {
 namespace {
+
+/// True for a message in the user's name that omp made (omp/FORMAT.md C20).
+bool is_put_in(std::string_view raw) {
+  const std::string_view message = skim::member(raw, "message");
+  return skim::is_truthy(skim::member(message, "synthetic"));
+}
 
 class OmpRenderer : public RecordRenderer {
  public:
@@ -51,10 +59,20 @@ class OmpRenderer : public RecordRenderer {
   Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override {
     return read_turns_of_omp(spoken, take);
   }
+  [[nodiscard]] Saying saying(const SpokenEntry& entry) const override {
+    return is_put_in(entry.raw) ? Saying() : RecordRenderer::saying(entry);
+  }
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override {
     return build_context(path, std::move(log), std::move(blobs));
+  }
+
+ protected:
+  /// Without files that were named on the command line, skills and reminders (omp/FORMAT.md C20).
+  [[nodiscard]] std::string typed_in(std::string_view text) const override {
+    static constexpr std::string_view kElements[] = {"file", "skill", "system-reminder", "system-notice"};
+    return without_elements(text, kElements);
   }
 };
 

@@ -36,10 +36,6 @@ Result<void> show(Session& session, Depth depth) {
 
 }  // namespace
 
-bool opencode::is_default_title(std::string_view title) {
-  return title.empty() || title.starts_with("New session - ") || title.starts_with("Child session - ");
-}
-
 opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
   if (&session->format() == &opencode_files_format()) {
     return in_files_;

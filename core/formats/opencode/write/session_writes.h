@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/formats/opencode/opencode_reader.h"
 #include "core/formats/opencode/write/new_message.h"
 #include "core/store/session_store.h"
 #include "core/writer/writer.h"
@@ -36,8 +37,5 @@ class SessionWrites {
   using Take = std::function<void(const std::string& session, std::string_view message)>;
   virtual Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) = 0;
 };
-
-/// OpenCode replaces only such a title with one of its own (opencode/FORMAT.md G3).
-bool is_default_title(std::string_view title);
 
 }  // namespace arborfs::opencode

@@ -1,0 +1,133 @@
+#include "core/session/session_name.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/log/forwarding_log.h"
+#include "core/log/log_reader.h"
+#include "core/model/blob_source.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::uint64_t kNear = 256 * 1024;
+constexpr std::uint64_t kFar = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kWhole = std::uint64_t{4} << 20U;  // a log that may be in any order is read at once up to here
+constexpr std::uint64_t kReads[] = {16 * 1024, kNear, kWhole, kFar};
+constexpr std::size_t kBytesACharacter = 16;  // allows for combining characters
+
+/// The first bytes of a log, which outlives it.
+class LogBeginning final : public ForwardingLog {
+ public:
+  LogBeginning(const LogSource& log, std::uint64_t size) : ForwardingLog(log), size_(size) {}
+  [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
+    const std::uint64_t left = offset < size_ ? size_ - offset : 0;
+    return log().read_at(offset, into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left))));
+  }
+
+ private:
+  const std::uint64_t size_;
+};
+
+/// Images say nothing.
+class NoBlobs final : public BlobSource {
+ public:
+  [[nodiscard]] std::optional<std::string> read_blob(std::string_view /*hash*/) const override { return std::nullopt; }
+};
+
+std::string on_one_line(std::string_view text, std::size_t columns) {
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::string_view head = text.substr(begin, columns * kBytesACharacter);
+  return visible_line(head.substr(0, head.find_last_not_of(" \t\r\n") + 1), columns);
+}
+
+class OpeningSearch {
+ public:
+  OpeningSearch(const Format& format, const LogSource& log) : format_(format), log_(log) {}
+
+  /// Looks at the entries of the log's first bytes that were not looked at before. True if the search is over.
+  bool look_in(std::uint64_t bytes, std::uint64_t size) {
+    const LogBeginning beginning(log_, bytes);
+    const auto index = format_.reader->index(bytes == size ? log_ : static_cast<const LogSource&>(beginning), {});
+    if (!index) {
+      return true;
+    }
+    for (Ordinal entry = 1; entry <= (*index)->size(); ++entry) {
+      if ((*index)->entry(entry).offset >= kNear && best_.by != Saying::By::nobody) {
+        return true;
+      }
+      if ((*index)->entry(entry).offset >= looked_to_ && take(**index, entry)) {
+        return true;
+      }
+    }
+    looked_to_ = end_of_last(**index);
+    const auto damage = (*index)->damage();
+    const bool is_cut =  // inside of a record that begins near the start
+        !damage.empty() && damage.back().offset < kNear && damage.back().offset + damage.back().length >= bytes;
+    return bytes == size || (bytes >= kNear && best_.by != Saying::By::nobody && !is_cut);
+  }
+  [[nodiscard]] const Saying& best() const { return best_; }
+
+ private:
+  bool take(const LogIndex& index, Ordinal entry) {
+    const std::uint64_t length = index.length(entry);
+    const auto raw = length > kMaxRenderedEntry ? Result<std::string>(Errc::too_large, "")
+                                                : log_.read(index.entry(entry).offset, length);
+    if (!raw) {
+      return false;
+    }
+    const NoBlobs blobs;
+    Saying said = format_.renderer->saying(
+        {index.entry(entry).type, index.name(entry), *raw, index.entry(entry).timestamp_ms, blobs});
+    if (said.by > best_.by) {
+      best_ = std::move(said);
+    }
+    return best_.by == Saying::By::person;
+  }
+  static std::uint64_t end_of_last(const LogIndex& index) {
+    const Ordinal last = index.size();
+    return last == kNoEntry ? 0 : index.entry(last).offset + index.length(last);
+  }
+
+  const Format& format_;
+  const LogSource& log_;
+  Saying best_;
+  std::uint64_t looked_to_ = 0;
+};
+
+}  // namespace
+
+OpeningWords opening_words(const Format& format, const LogSource& log, std::size_t columns) {
+  const auto size = log.size();
+  if (!size || *size == 0) {
+    return {};
+  }
+  const bool is_in_order = format.reader->only_grow() || *size > kWhole;
+  OpeningSearch search(format, log);
+  for (const std::uint64_t bytes : kReads) {
+    if (search.look_in(is_in_order ? std::min(bytes, *size) : *size, *size)) {
+      break;
+    }
+  }
+  return {on_one_line(search.best().text, columns), search.best().by == Saying::By::person};
+}
+
+OpeningWords opening_words(const Session& session, std::size_t columns) {
+  const auto log = session.store().open(session.place());
+  return log ? opening_words(session.format(), **log, columns) : OpeningWords();
+}
+
+std::string session_name(const Session& session, std::size_t columns) {
+  if (std::string title = visible_line(session.title(), columns); !title.empty()) {
+    return title;
+  }
+  const auto words = opening_words(session, columns);
+  return words.text.empty() ? std::string(kNoConversation) : words.text;
+}
+
+}  // namespace arborfs
