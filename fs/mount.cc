@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
@@ -50,9 +51,25 @@ std::vector<std::string> folders_of(const StoreSet& stores) {
   return folders;
 }
 
+/// A store that the user names by --store is there, or its path is wrong. An agent dir may appear later
+/// (CONTRACT.md 7.8).
+Result<void> check_named_stores(const std::vector<ChosenStore>& stores) {
+  for (const ChosenStore& store : stores) {
+    std::error_code failed;
+    if (!store.is_agent_dir && !std::filesystem::exists(store.dir, failed) && !failed) {
+      return {Errc::not_found,
+              "there is no folder " + store.dir + " for the store of " + store.agent +
+                  "; name one that exists, or leave out --store: then the stores of all agents are shown "
+                  "as soon as they exist"};
+    }
+  }
+  return {};
+}
+
 /// Checks everything before anything is done, so that in the background only the mount itself can fail.
 Result<DaemonPlan> plan_of(const MountOptions& options) {
   ASSIGN_OR_RETURN(const auto mountpoint, resolve_mountpoint(options.mountpoint));
+  RETURN_IF_ERROR(check_named_stores(options.stores));
   ASSIGN_OR_RETURN(auto stores, open_stores(options.stores, options.read_only ? Access::look : Access::write));
   DaemonPlan plan{.stores = std::move(stores)};
   RETURN_IF_ERROR(heal_mountpoint(mountpoint));

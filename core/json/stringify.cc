@@ -3,6 +3,7 @@
 
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
+#include "core/json/utf8.h"
 #include "core/json/walk.h"
 
 namespace arborfs::json {
@@ -92,17 +93,19 @@ class Writer {
 
 }  // namespace
 
-void stringify_string(std::string_view wtf8, std::string& out) {
+void stringify_string(std::string_view text, std::string& out) {
+  const bool is_utf8 = is_valid_utf8(text);
+  const std::string decoded = is_utf8 ? std::string() : decode_wtf8(text);
+  const std::string_view wtf8 = is_utf8 ? text : decoded;
   const char* p = wtf8.data();
   const char* const end = p + wtf8.size();
-  const bool may_have_surrogates = wtf8.find(kFirstOfSurrogates) != std::string_view::npos;
   out.push_back('"');
   for (;;) {
     const char* special = find_string_special(p, end);
-    if (may_have_surrogates) {
-      append_run(p, special, out);
-    } else {
+    if (is_utf8) {
       out.append(p, static_cast<std::size_t>(special - p));
+    } else {
+      append_run(p, special, out);
     }
     if (special == end) {
       break;

@@ -2,6 +2,9 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {
@@ -62,6 +65,35 @@ Part part_at(std::string_view bytes, std::size_t i) {
 
 bool is_valid_utf8(std::string_view bytes) {
   return simdjson::validate_utf8(bytes.data(), bytes.size());
+}
+
+std::string as_utf8(std::string bytes) {
+  return is_valid_utf8(bytes) ? std::move(bytes) : decode_utf8(bytes);
+}
+
+std::string decode_wtf8(std::string_view bytes) {
+  std::string out;
+  const char* begin = bytes.data();
+  const char* const end = begin + bytes.size();
+  for (const char* p = begin; p != end; ++p) {
+    if (is_surrogate_form(p, end)) {
+      out += decode_utf8({begin, static_cast<std::size_t>(p - begin)});
+      out.append(p, 3);
+      begin = p + 3;
+      p += 2;
+    }
+  }
+  return out += decode_utf8({begin, static_cast<std::size_t>(end - begin)});
+}
+
+std::size_t cut_at_end(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(bytes.size(), 3); ++back) {
+    const unsigned byte = byte_at(bytes, bytes.size() - back);
+    if ((byte & 0xC0U) != 0x80U) {
+      return lead_of(byte).followers >= back ? back : 0;
+    }
+  }
+  return 0;
 }
 
 std::string decode_utf8(std::string_view bytes) {

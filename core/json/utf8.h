@@ -4,6 +4,7 @@
 // \ud800. Decoding never produces that form, so it is unambiguous.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +17,17 @@ bool is_valid_utf8(std::string_view bytes);
 /// Replaces every maximal ill-formed part with U+FFFD. Keeps a BOM; the caller decides what to do with it.
 std::string decode_utf8(std::string_view bytes);
 
+/// The bytes themselves if they are well-formed UTF-8, else what decode_utf8() makes of them.
+std::string as_utf8(std::string bytes);
+
+/// The length of an incomplete sequence at the end of `bytes` whose rest may still follow; 0 if there is none.
+std::size_t cut_at_end(std::string_view bytes);
+
 /// Converts the text of a UTF-16LE file to UTF-8, lone surrogates to U+FFFD. The caller has dropped the leading FF FE.
 std::string decode_utf16le(std::string_view bytes);
+
+/// Replaces every maximal ill-formed part of WTF-8 text with U+FFFD; lone surrogates stay.
+std::string decode_wtf8(std::string_view bytes);
 
 /// Converts WTF-8 to UTF-8: each lone surrogate becomes U+FFFD. For any text that is shown or used as a name.
 std::string replace_lone_surrogates(std::string_view wtf8);

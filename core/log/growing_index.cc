@@ -36,9 +36,13 @@ using Settled = GrowingIndexState::Settled;
 constexpr std::size_t kCheckStep = 4096;
 
 /// The end of the last complete line in the first `size` bytes of the log; `from` if no line ends after that.
-Result<std::uint64_t> end_of_lines(const LogSource& log, std::uint64_t from, std::uint64_t size) {
+Result<std::uint64_t> end_of_lines(const LogSource& log, std::uint64_t from, std::uint64_t size,
+                                   const std::atomic<bool>* cancelled) {
   std::string step;
   for (std::uint64_t end = size; end > from;) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+      return Error{Errc::interrupted, "reading the log was cancelled"};
+    }
     const std::uint64_t most = step.empty() ? 1 : LogWindow::kStep;  // as a rule, the last byte is a line feed
     const std::uint64_t begin = end - std::min(end - from, most);
     step.resize(static_cast<std::size_t>(end - begin));
@@ -182,7 +186,7 @@ Result<std::unique_ptr<LogIndex>> GrowingIndex::build(const GrowingReader& reade
   IndexSink sink(*state);
   ASSIGN_OR_RETURN(auto header, reader.read_header(log));
   sink.set_header(std::move(header));
-  ASSIGN_OR_RETURN(const auto lines_end, end_of_lines(log, reader.growing_part(log), size));
+  ASSIGN_OR_RETURN(const auto lines_end, end_of_lines(log, reader.growing_part(log), size, options.cancelled));
   const auto count = [&state] {
     return Received{state->entries.size(), state->losses.damage.size(), state->not_shown};
   };
@@ -205,7 +209,7 @@ Result<LogIndex::GrowthPtr> GrowingIndex::read_growth(const LogSource& log) cons
   auto growth = std::make_unique<LineGrowth>();
   GrowthSink sink(known, *growth);
   ASSIGN_OR_RETURN(growth->header, known.reader.grown_header(log, known.header, known.settled.end));
-  ASSIGN_OR_RETURN(const auto lines_end, end_of_lines(log, known.settled.end, size));
+  ASSIGN_OR_RETURN(const auto lines_end, end_of_lines(log, known.settled.end, size, nullptr));
   const auto count = [&growth] { return Received{growth->records.size(), growth->damage.size(), growth->not_shown}; };
   ASSIGN_OR_RETURN(growth->settled, read_rest(known.settled.scan->copy(), log, lines_end, size, sink, nullptr, count));
   if (sink.has_conflict()) {

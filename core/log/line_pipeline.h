@@ -109,8 +109,9 @@ class LinePipeline {
     try {
       filled.rows.clear();
       const std::uint64_t begin = begin_ + number * kStretch;
-      filled.outcome = read_stretch_lines(log_, begin, std::min(begin + kStretch, end_), end_, filled.buffer,
-                                          [&](const LineReader::Line& line) { filled.rows.take(line, parser); });
+      filled.outcome = read_stretch_lines(
+          log_, begin, std::min(begin + kStretch, end_), end_, filled.buffer,
+          [&](const LineReader::Line& line) { filled.rows.take(line, parser); }, cancelled_);
     } catch (...) {
       filled.thrown = std::current_exception();
     }

@@ -78,9 +78,13 @@ Result<std::optional<std::size_t>> find_far_end(Bytes& bytes, std::size_t line) 
 
 /// The length of a line that begins at `offset` and is too long to be held; `is_ended` says whether a line feed ends
 /// it.
-Result<std::uint64_t> skim_line(const LogSource& log, std::uint64_t offset, std::uint64_t log_end, bool& is_ended) {
+Result<std::uint64_t> skim_line(const LogSource& log, std::uint64_t offset, std::uint64_t log_end, bool& is_ended,
+                                const std::atomic<bool>* cancelled) {
   std::vector<char> step(kStep);
   for (std::uint64_t at = offset;;) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+      return Error{Errc::interrupted, "reading the log was cancelled"};
+    }
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(step.size(), log_end - at));
     ASSIGN_OR_RETURN(const auto got, log.read_at(at, std::span(step.data(), want)));
     const std::size_t feed = std::string_view(step.data(), got).find('\n');
@@ -117,7 +121,7 @@ std::size_t first_line(std::string_view bytes, bool is_start_of_log) {
 }  // namespace
 
 Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
-                                StretchBuffer& buffer, const TakeLine& take) {
+                                StretchBuffer& buffer, const TakeLine& take, const std::atomic<bool>* cancelled) {
   const std::uint64_t start = begin == 0 ? 0 : begin - 1;
   const auto size = static_cast<std::size_t>(end - start);
   Bytes bytes(log, start, log_end, buffer);
@@ -138,7 +142,7 @@ Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::
   }
   if (!last_end) {
     bool is_ended = false;
-    ASSIGN_OR_RETURN(const auto length, skim_line(log, start + last, log_end, is_ended));
+    ASSIGN_OR_RETURN(const auto length, skim_line(log, start + last, log_end, is_ended, cancelled));
     take({start + last, length, {}, true, is_ended});
   } else if (*last_end > last) {
     const bool is_ended = *last_end < text.size();

@@ -2,6 +2,7 @@
 // used by one at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,8 +24,10 @@ struct StretchBuffer {
 using TakeLine = std::function<void(const LineReader::Line& line)>;
 
 /// Reads the lines that start in [begin, end) of a log that ends at `log_end`, and passes on those that are not blank.
-/// Their texts stay valid until `buffer` is used again. Errors: io, stale.
+/// Their texts stay valid until `buffer` is used again. Errors: io, stale; interrupted once `cancelled`, which may be
+/// null, is true while a line that is too long is skipped.
 Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
-                                StretchBuffer& buffer, const TakeLine& take);
+                                StretchBuffer& buffer, const TakeLine& take,
+                                const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace arborfs

@@ -7,6 +7,11 @@
 #include "core/base/result_macros.h"
 
 namespace arborfs {
+namespace {
+
+constexpr std::uint64_t kCheckedAtOnce = 1 << 20;
+
+}  // namespace
 
 // Caches the bytes of the last rendered segment while it is being read piece by piece.
 struct Content::LastRendered {
@@ -67,6 +72,29 @@ void Content::add_range(std::shared_ptr<const LogSource> log, std::uint64_t offs
   Segment& segment = add_segment(length);
   segment.log = std::move(log);
   segment.log_offset = offset;
+}
+
+Result<void> Content::add_json(const std::shared_ptr<const LogSource>& log, std::uint64_t offset, std::uint64_t length,
+                               std::string (*decode)(std::string_view)) {
+  const std::uint64_t end = offset + length;
+  std::uint64_t valid_from = offset;
+  while (offset < end) {
+    ASSIGN_OR_RETURN(auto bytes, log->read(offset, std::min(kCheckedAtOnce, end - offset)));
+    if (offset + bytes.size() < end) {
+      bytes.resize(bytes.size() - json::cut_at_end(bytes));
+    }
+    if (!json::is_valid_utf8(bytes)) {
+      add_range(log, valid_from, offset - valid_from);
+      add_rendered(decode(bytes).size(), [log, offset, size = bytes.size(), decode]() -> Result<std::string> {
+        ASSIGN_OR_RETURN(const auto again, log->read(offset, size));
+        return decode(again);
+      });
+      valid_from = offset + bytes.size();
+    }
+    offset += bytes.size();
+  }
+  add_range(log, valid_from, end - valid_from);
+  return {};
 }
 
 void Content::add_rendered(std::uint64_t size, Renderer render) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json/utf8.h"
 #include "core/log/log_source.h"
 
 namespace arborfs {
@@ -23,6 +24,10 @@ class Content {
 
   void add_text(std::string_view text);  // appended to a preceding literal segment, if any
   void add_range(std::shared_ptr<const LogSource> log, std::uint64_t offset, std::uint64_t length);
+  /// The same for JSON text of the agent's: each part of it that is not UTF-8 is shown as `decode` returns it, because
+  /// JSON is UTF-8 whatever its log is (CONTRACT.md 2.5). Reads the range, with bounded memory. Errors: stale, io.
+  Result<void> add_json(const std::shared_ptr<const LogSource>& log, std::uint64_t offset, std::uint64_t length,
+                        std::string (*decode)(std::string_view) = json::decode_utf8);
   /// `render` is called from any thread and must always return exactly `size` bytes; else reads fail with `stale`.
   void add_rendered(std::uint64_t size, Renderer render);
 

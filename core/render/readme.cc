@@ -52,7 +52,8 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
     artifacts/         the agent's files next to the log; absent if there are none
     checkpoints/       working files that the agent saved; absent if there are none
     children/          the sessions that this session started; absent if there are none
-    native/            the agent's own files or rows, unchanged; absent for omp and pi
+    native/            the agent's own files or rows of the session, unchanged, without its credentials; absent for omp
+                       and pi
 
 The number at the start of an entry's name is its position in the log. Short names are found too, but not listed:
 `entries/42.json`, `entries/a1b2c3d4.json`, and `branches/` followed by any id, number or label.

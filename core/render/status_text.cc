@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/json/document.h"
+#include "core/json/utf8.h"
 #include "core/render/sink.h"
 #include "core/render/value_text.h"
 #include "core/render/views.h"
@@ -18,11 +19,16 @@ std::string pretty(const json::Value& value) {
   return out;
 }
 
+/// A string value of a text that may have bytes that are not UTF-8: names of files, working directories.
+json::Value string_of(std::string_view text, json::Document& owner) {
+  return json::is_valid_utf8(text) ? json::make_string(text, owner) : json::make_string(json::decode_wtf8(text), owner);
+}
+
 /// A JSON object under construction; its members are in the order of the calls.
 class Object {
  public:
   explicit Object(json::Document& owner) : owner_(owner), object_(rapidjson::kObjectType) {}
-  Object& text(std::string_view key, std::string_view value) { return put(key, json::make_string(value, owner_)); }
+  Object& text(std::string_view key, std::string_view value) { return put(key, string_of(value, owner_)); }
   /// Leaves the member out if the value is "".
   Object& known(std::string_view key, std::string_view value) { return value.empty() ? *this : text(key, value); }
   Object& text_or_null(std::string_view key, std::string_view value) {
@@ -35,7 +41,7 @@ class Object {
   Object& texts(std::string_view key, const std::vector<std::string>& values) {
     json::Value list(rapidjson::kArrayType);
     for (const std::string& value : values) {
-      list.PushBack(json::make_string(value, owner_), owner_.GetAllocator());
+      list.PushBack(string_of(value, owner_), owner_.GetAllocator());
     }
     return put(key, std::move(list));
   }

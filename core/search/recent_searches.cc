@@ -22,6 +22,19 @@ bool is_fresh(const SearchResult& result, Catalog& catalog) {
   return Clock::now() - result.ended < RecentSearches::kFresh && result.sequence == catalog.feed().last_sequence();
 }
 
+void keep_former(const SearchResult* before, SearchResult& found) {
+  if (before == nullptr) {
+    return;
+  }
+  found.former = before->former;
+  if (before->report.links != found.report.links) {
+    found.former.emplace(found.former.begin(), std::make_shared<const SearchLinks>(before->report.links),
+                         before->ended);
+  }
+  std::erase_if(found.former, [&](const auto& links) { return found.ended - links.second > RecentSearches::kFormer; });
+  found.former.resize(std::min(found.former.size(), RecentSearches::kMostFormer));
+}
+
 }  // namespace
 
 std::uint32_t RecentSearches::number_of(std::string_view text) {
@@ -108,6 +121,7 @@ SearchResultPtr RecentSearches::keep(SearchResult found) {
       before && before->report.excerpts == found.report.excerpts && before->report.hits == found.report.hits;
   found.version = is_same ? before->version : ++last_version_;
   found.made_ns = is_same ? before->made_ns : now_ns();
+  keep_former(before.get(), found);
   results_.remove(before);
   results_.push_front(std::make_shared<const SearchResult>(std::move(found)));
   std::size_t bytes = 0;

@@ -32,6 +32,9 @@ struct SearchResult {
   std::uint64_t sequence = 0;  // of the change feed before the search
   std::chrono::steady_clock::time_point begun;
   std::chrono::steady_clock::time_point ended;
+  /// The links of results before this one that had others, and when they ended: the newest first, kMostFormer at most,
+  /// none older than kFormer. A program that has listed them may still follow them.
+  std::vector<std::pair<std::shared_ptr<const SearchLinks>, std::chrono::steady_clock::time_point>> former;
 };
 using SearchResultPtr = std::shared_ptr<const SearchResult>;
 
@@ -46,6 +49,8 @@ class RecentSearches {
   }
 
   static constexpr std::chrono::seconds kFresh{1};
+  static constexpr std::chrono::seconds kFormer{10};
+  static constexpr std::size_t kMostFormer = 16;
   static constexpr std::size_t kMostQueries = 4096;
   static constexpr std::size_t kMostResults = 8;
   static constexpr std::size_t kMostBytes = std::size_t{4} << 20U;

@@ -33,9 +33,12 @@ void append_match_json(const ShownMatch& shown, std::string& out);
 /// excerpts.md has the hits of at most so many sessions.
 inline constexpr std::size_t kMostExcerpts = 20;
 
+/// Names, best match first, and Session::number.
+using SearchLinks = std::vector<std::pair<std::string, std::uint32_t>>;
+
 /// What search/<query>/ shows.
 struct Report {
-  std::vector<std::pair<std::string, std::uint32_t>> links;  // names, best match first, and Session::number
+  SearchLinks links;
   /// excerpts.md: the first matches with their hits, which it names by their paths below the folder of the query.
   /// Matching words are between `**`.
   std::string excerpts;

@@ -10,7 +10,6 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kLongestSequence = 4;
 constexpr std::size_t kBeginning = 512;
 constexpr std::size_t kLong = 1 << 20;
 
@@ -20,36 +19,6 @@ bool is_white(char c) {
 
 bool has_only_space(std::string_view bytes) {
   return std::all_of(bytes.begin(), bytes.end(), is_white);
-}
-
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-}
-
-/// The length of a sequence that begins with this byte; 0 if none can.
-std::size_t sequence_length(char lead) {
-  const auto byte = static_cast<unsigned char>(lead);
-  if (byte < 0x80) {
-    return 1;
-  }
-  if (byte >= 0xC2 && byte <= 0xDF) {
-    return 2;
-  }
-  if (byte >= 0xE0 && byte <= 0xEF) {
-    return 3;
-  }
-  return byte >= 0xF0 && byte <= 0xF4 ? kLongestSequence : 0;
-}
-
-/// The length of an incomplete sequence at the end of `bytes` whose rest may still arrive.
-std::size_t cut_at_end(std::string_view bytes) {
-  for (std::size_t back = 1; back <= std::min(bytes.size(), kLongestSequence - 1); ++back) {
-    const char c = bytes[bytes.size() - back];
-    if (!is_continuation(c)) {
-      return sequence_length(c) > back ? back : 0;
-    }
-  }
-  return 0;
 }
 
 Error no_json() {
@@ -121,7 +90,7 @@ Result<void> CommandStream::check_bytes(std::string_view piece) {
   std::string bytes = std::move(cut_sequence_);
   cut_sequence_.clear();
   bytes += piece;
-  const std::size_t cut = cut_at_end(bytes);
+  const std::size_t cut = json::cut_at_end(bytes);
   cut_sequence_ = bytes.substr(bytes.size() - cut);
   if (!json::is_valid_utf8(std::string_view(bytes).substr(0, bytes.size() - cut))) {
     return {Errc::not_utf8, "the text is not UTF-8"};

@@ -51,10 +51,15 @@ void add_calls(const json::Value& message, std::set<std::string>& open) {
   }
 }
 
+/// True for entries that only name another entry or the session.
+bool is_about_others(EntryType type) {
+  return type == EntryType::label || type == EntryType::title_change || type == EntryType::session_info;
+}
+
 /// As find_by_word, without `^`.
 Result<std::optional<Ordinal>> find_plain_word(const LogIndex& index, Ordinal leaf, std::string_view word) {
   if (word == "leaf") {
-    return std::optional(leaf);
+    return std::optional(named_entry(index, leaf));
   }
   if (word != "last" && word != "last-user" && word != "last-assistant") {
     return std::optional<Ordinal>();
@@ -73,6 +78,17 @@ Result<std::optional<Ordinal>> find_plain_word(const LogIndex& index, Ordinal le
 }
 
 }  // namespace
+
+Ordinal named_entry(const LogIndex& index, Ordinal ordinal) {
+  Ordinal at = ordinal;
+  for (Ordinal steps = 0; at != kNoEntry && steps <= index.size(); ++steps) {
+    if (!is_about_others(index.entry(at).type)) {
+      return at;
+    }
+    at = index.parent(at);
+  }
+  return ordinal;
+}
 
 Ordinal entry_meant(const LogIndex& index, std::string_view spelled) {
   if (const Ordinal found = spelled.empty() ? kNoEntry : resolve_entry(index, spelled); found != kNoEntry) {
@@ -118,7 +134,7 @@ Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf,
     if (*found == kNoEntry) {
       return Error{Errc::not_found, "the session has no entry so far before it"};
     }
-    *found = index.parent(*found);
+    *found = named_entry(index, index.parent(*found));
   }
   return found;
 }

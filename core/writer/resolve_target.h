@@ -18,10 +18,14 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 /// The same, and kNoEntry for `root`.
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
 
-/// The entry that a word means on the path to `leaf`: `leaf` itself, or the newest message, message of the user or of
-/// the assistant for `last`, `last-user` and `last-assistant`. A `^` after it, or after another name of an entry, means
-/// the entry before it, `^^` the one before that; kNoEntry before the first one. Nothing for other words. Errors:
-/// not_found if the path has no such message, or no entry has the name before a `^`.
+/// The entry itself, or the nearest one before it that is not a label or a title: these are no part of the conversation,
+/// so a user who names the end of a branch means the entry before them. The entry itself if all before it are such.
+Ordinal named_entry(const LogIndex& index, Ordinal ordinal);
+
+/// The entry that a word means on the path to `leaf`: named_entry() of it for `leaf`, or the newest message, message of
+/// the user or of the assistant for `last`, `last-user` and `last-assistant`. A `^` after it, or after another name of
+/// an entry, means the named_entry() before it, `^^` the one before that; kNoEntry before the first one. Nothing for
+/// other words. Errors: not_found if the path has no such message, or no entry has the name before a `^`.
 Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf, std::string_view word);
 
 /// Fails if a branch that ends at this entry would end in tool calls without results, which models refuse

@@ -188,11 +188,18 @@ struct FuseDispatch {
   static void go_on(fuse_req_t req, EndsBy ends_by, Work work, Answer answer, Submit submit) {
     auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
     try {
-      submit([work = std::move(work), answer = std::move(answer), parked,
-              still = still_waits(parked)](const std::atomic<bool>* cancelled) mutable {
-        RequestContext slow(cancelled);
-        const Wanted wanted(std::move(still));
-        auto done = guarded<T>(work, slow);
+      submit([work = std::move(work), answer = std::move(answer), parked, ends_by,
+              still = still_waits(parked)](std::atomic<bool>* cancelled) mutable {
+        auto done = [&] {
+          RequestContext slow(cancelled);
+          const Wanted wanted(std::move(still));
+          // A write runs to its end (serve_write).
+          std::optional<ParkedRequest::Work> reading;
+          if (ends_by != EndsBy::kill) {
+            reading.emplace(*parked, *cancelled);
+          }
+          return guarded<T>(work, slow);
+        }();
         if (fuse_req_t request = parked->claim()) {
           answer_with(request, std::move(done), answer);
         }

@@ -82,9 +82,29 @@ bool ParkedRequest::end_if_stopped(Caller caller) {
 
 void ParkedRequest::answer_interrupted(Caller caller) {
   fuse_req_t request = caller == Caller::anyone ? claim() : take();
-  if (request != nullptr) {
-    fuse_reply_err(request, EINTR);
+  if (request == nullptr) {
+    return;
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (work_ != nullptr) {
+      *work_ = true;
+    }
+  }
+  fuse_reply_err(request, EINTR);
+}
+
+ParkedRequest::Work::Work(ParkedRequest& request, std::atomic<bool>& cancelled) : request_(request) {
+  const std::lock_guard lock(request_.mutex_);
+  request_.work_ = &cancelled;
+  if (request_.request_ == nullptr) {
+    cancelled = true;
+  }
+}
+
+ParkedRequest::Work::~Work() {
+  const std::lock_guard lock(request_.mutex_);
+  request_.work_ = nullptr;
 }
 
 void ParkedRequest::refuse(int error) {

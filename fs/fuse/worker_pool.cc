@@ -52,12 +52,24 @@ bool WorkerPool::start_thread() {
 }
 
 void WorkerPool::do_job(const Job& job) {
-  const Cancellation cancellation(&cancelled_);
+  Running here;
+  {
+    const std::lock_guard lock(mutex_);
+    here.cancelled = cancelled_.load();
+    here.next = std::exchange(running_, &here);
+  }
+  const Cancellation cancellation(&here.cancelled);
   try {
-    job(&cancelled_);
+    job(&here.cancelled);
   } catch (const std::exception&) {
     log_exception("internal error in a slow request");
   }
+  const std::lock_guard lock(mutex_);
+  Running** link = &running_;
+  while (*link != &here) {
+    link = &(*link)->next;
+  }
+  *link = here.next;
 }
 
 bool WorkerPool::run_or_submit(Job job) {
@@ -89,9 +101,16 @@ void WorkerPool::run() {
   }
 }
 
+void WorkerPool::tell_all_locked() {
+  cancelled_ = true;
+  for (Running* job = running_; job != nullptr; job = job->next) {
+    job->cancelled = true;
+  }
+}
+
 void WorkerPool::cancel() {
   const std::lock_guard lock(mutex_);
-  cancelled_ = true;
+  tell_all_locked();
   wake_.notify_all();
 }
 
@@ -99,7 +118,7 @@ void WorkerPool::stop() {
   std::vector<std::thread> threads;
   {
     const std::lock_guard lock(mutex_);
-    cancelled_ = true;
+    tell_all_locked();
     threads.swap(threads_);
   }
   wake_.notify_all();

@@ -1,6 +1,5 @@
 // Threads for jobs that may take long, so that the kernel's other requests never wait for them (CONTRACT.md 7.11). Jobs
-// start in order; a job whose client is gone still runs, because its result (an index, a document) helps the next
-// request. Thread-safe. Threads start with the first job; mutex_ is a leaf.
+// start in order. Thread-safe. Threads start with the first job; mutex_ is a leaf.
 #pragma once
 
 #include <atomic>
@@ -16,7 +15,8 @@ namespace arborfs {
 
 class WorkerPool {
  public:
-  using Job = std::function<void(const std::atomic<bool>* cancelled)>;
+  /// `cancelled` is the job's own, and becomes true with cancel() and stop(); a job may hand it to others that end it.
+  using Job = std::function<void(std::atomic<bool>* cancelled)>;
 
   static constexpr std::size_t kThreads = 8;
   /// How many jobs may run on callers' threads at a time; there must be more calling threads than this.
@@ -40,16 +40,23 @@ class WorkerPool {
   void stop();
 
  private:
+  /// A job that runs, on the stack of its thread: no memory may be short for it.
+  struct Running {
+    std::atomic<bool> cancelled{false};
+    Running* next = nullptr;
+  };
   void run();
   bool queue(Job& job);
   bool start_thread();
   void do_job(const Job& job);
   const std::size_t most_threads_;
+  void tell_all_locked();
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<std::size_t> borrowed_{0};  // jobs on callers' threads
   std::deque<Job> jobs_;                  // guarded by mutex_
+  Running* running_ = nullptr;            // the jobs that run, as a list; guarded by mutex_
   std::size_t idle_ = 0;                  // guarded by mutex_
   std::vector<std::thread> threads_;      // guarded by mutex_ until stop()
 };

@@ -202,6 +202,10 @@ Result<NodeId> present_node(MountState& state, RequestContext& call, const Sessi
 /// How far the log must be read for a view.
 Depth depth_of(const ViewRow& view);
 
+/// For a node whose state is over: its document, if it was looked up just now (kJustLookedUp), or found by this
+/// request, which then asks for its attributes; otherwise stale. `session`: of which the document is, 0 if it is of
+/// all.
+Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node, std::uint32_t session);
 /// A document whose text fs makes itself, for a node that never changes.
 SnapshotPtr literal_document(const Attr& attr, std::string_view text);
 

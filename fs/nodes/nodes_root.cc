@@ -101,6 +101,14 @@ SnapshotPtr literal_document(const Attr& attr, std::string_view text) {
   return document;
 }
 
+Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node, std::uint32_t session) {
+  auto known = state.documents.find(node);
+  const bool lately = known && std::chrono::steady_clock::now() - known->made < kJustLookedUp &&
+                      !state.written_since(session, known->made);
+  const bool is_right = known && (lately || known->made >= call.begun());
+  return is_right ? Result<SnapshotPtr>(std::move(known)) : Result<SnapshotPtr>(stale_error());
+}
+
 namespace root_nodes {
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {

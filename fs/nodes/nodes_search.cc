@@ -9,13 +9,14 @@ namespace arborfs::search_nodes {
 
 namespace {
 
+using search::SearchLinks;
 using search::SearchResult;
 using search::SearchResultPtr;
 
 constexpr std::string_view kExcerptsName = "excerpts.md";
 constexpr std::string_view kHitsName = "hits.json";
 /// How long the names that a listing gave lead to its sessions, whatever has changed: a reader needs time for them.
-constexpr std::chrono::seconds kNamesLast{10};
+constexpr std::chrono::seconds kNamesLast = search::RecentSearches::kFormer;
 
 bool is_excerpts(NodeId node) {
   return node.kind() == Kind::search_excerpts;
@@ -49,14 +50,34 @@ Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::
   return state.searches.search(state.catalog, query, call.cancelled());
 }
 
-/// The result from which a file's node was made. A write by this mount makes it stale, so that the name is looked up
-/// again.
-Result<SearchResultPtr> found_for(MountState& state, NodeId node) {
+SnapshotPtr document_of(MountState& state, const SearchResult& result, Kind kind) {
+  const NodeId node = file_node(kind, result);
+  if (auto known = state.documents.find(node)) {
+    return known;
+  }
+  const auto query = state.searches.text_of(node.slot());
+  const std::string& text = text_of(result, node);
+  const Attr attr{node,           stable_ino(0, word_of(node), query.value_or("")),
+                  FileType::file, CacheTtl::forever,
+                  text.size(),    result.made_ns};
+  return state.documents.put_recent(literal_document(attr, text), false);
+}
+
+/// As for stats/: the document of a file's node, which is over when the result is another one or this mount has
+/// written.
+Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId node) {
   auto result = state.searches.known(node.slot());
   const bool is_right =
       result && result->version == node.item() &&
       (!state.written_since(0, result->begun) || state.searches.fresh(state.catalog, node.slot()) != nullptr);
-  return is_right ? Result<SearchResultPtr>(std::move(result)) : Result<SearchResultPtr>(stale_error());
+  if (!is_right) {
+    if (auto known = just_looked_up(state, call, node, 0)) {
+      return known;
+    }
+    ASSIGN_OR_RETURN(result, found_now(state, call, node.slot()));
+  }
+  return result->version == node.item() ? Result<SnapshotPtr>(document_of(state, *result, node.kind()))
+                                        : Result<SnapshotPtr>(stale_error());
 }
 
 /// True for the form of a link's name: its rank, '-' and more.
@@ -65,10 +86,10 @@ bool is_link_name(std::string_view name) {
   return digits != std::string_view::npos && digits >= 2 && name[digits] == '-';
 }
 
-/// The link of this name, if the result has it and its session is still there.
-std::optional<Child> link_named(MountState& state, const SearchResult& result, std::string_view name) {
+/// The link of this name, if it is among these and its session is still there.
+std::optional<Child> link_named(MountState& state, const SearchLinks& links, std::string_view name) {
   const auto view = state.catalog.view();
-  for (const auto& [link, number] : result.report.links) {
+  for (const auto& [link, number] : links) {
     const auto session = link == name ? view->session(number) : nullptr;
     if (session) {
       return Child{shortcut_nodes::link_node(state, *view, Kind::search_link, *session), CacheTtl::glance};
@@ -78,15 +99,24 @@ std::optional<Child> link_named(MountState& state, const SearchResult& result, s
 }
 
 Result<Child> link_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  const auto now = std::chrono::steady_clock::now();
   const auto last = state.searches.known(node.item());
-  if (last && std::chrono::steady_clock::now() - last->ended < kNamesLast) {
-    if (const auto child = link_named(state, *last, name)) {
+  if (last && now - last->ended < kNamesLast) {
+    if (const auto child = link_named(state, last->report.links, name)) {
       return *child;
     }
   }
   ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
-  const auto child = link_named(state, *result, name);
-  return child ? Result<Child>(*child) : Result<Child>(no_such_name());
+  if (const auto child = link_named(state, result->report.links, name)) {
+    return *child;
+  }
+  for (const auto& [links, when] : result->former) {
+    const auto child = now - when < kNamesLast ? link_named(state, *links, name) : std::nullopt;
+    if (child) {
+      return *child;
+    }
+  }
+  return no_such_name();
 }
 
 }  // namespace
@@ -127,7 +157,8 @@ Result<Child> query_lookup(MountState& state, RequestContext& call, NodeId node,
   }
   ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
   const Kind kind = name == kExcerptsName ? Kind::search_excerpts : Kind::search_hits;
-  return Child{file_node(kind, *result), CacheTtl::glance};
+  const SnapshotPtr document = document_of(state, *result, kind);
+  return Child{document->attr.node, CacheTtl::glance, document->attr};
 }
 
 Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId node) {
@@ -147,22 +178,14 @@ Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId no
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), result->version));
 }
 
-Result<Attr> file_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  ASSIGN_OR_RETURN(const auto result, found_for(state, node));
-  const auto query = state.searches.text_of(node.slot());
-  return Attr{node,
-              stable_ino(0, word_of(node), query.value_or("")),
-              FileType::file,
-              CacheTtl::forever,
-              text_of(*result, node).size(),
-              result->made_ns};
+Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto document, document_for(state, call, node));
+  return document->attr;
 }
 
 Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto attr, file_attr(state, call, node));
-  ASSIGN_OR_RETURN(const auto result, found_for(state, node));
-  return OpenFilePtr(
-      std::make_shared<SnapshotFile>(state.documents.put(literal_document(attr, text_of(*result, node)), false)));
+  ASSIGN_OR_RETURN(auto document, document_for(state, call, node));
+  return OpenFilePtr(std::make_shared<SnapshotFile>(std::move(document)));
 }
 
 }  // namespace arborfs::search_nodes

@@ -35,13 +35,34 @@ Result<ShownStatsPtr> sums_now(MountState& state, RequestContext& call) {
   return state.stats.sum_up(state.catalog, call.cancelled());
 }
 
-/// The sums from which a file's node was made. A write by this mount makes them stale, so that the name is looked up
-/// again.
-Result<ShownStatsPtr> sums_for(MountState& state, NodeId node) {
+SnapshotPtr document_of(MountState& state, const ShownStats& made, std::size_t at) {
+  const NodeId node = file_node(at, made.version);
+  if (auto known = state.documents.find(node)) {
+    return known;
+  }
+  const std::string& text = made.texts.at(at);
+  const Attr attr{node, ino_of(at), FileType::file, CacheTtl::forever, text.size(), made.made_ns};
+  return state.documents.put_recent(literal_document(attr, text), false);
+}
+
+/// The document of a file's node. It is over when the sums are others, and a write by this mount makes it stale, so
+/// that the name is looked up again. While programs write all the time, that happens between each lookup and its open:
+/// then the document that was just looked up counts, and if this mount wrote, sums that are still the same.
+Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId node) {
+  if (node.slot() >= stats::kShown.size()) {
+    return stale_error();
+  }
   auto made = state.stats.known();
-  const bool is_right = made && made->version == node.item() && node.slot() < stats::kShown.size() &&
+  const bool is_right = made && made->version == node.item() &&
                         (!state.written_since(0, made->begun) || state.stats.fresh(state.catalog) != nullptr);
-  return is_right ? Result<ShownStatsPtr>(std::move(made)) : Result<ShownStatsPtr>(stale_error());
+  if (!is_right) {
+    if (auto known = just_looked_up(state, call, node, 0)) {
+      return known;
+    }
+    ASSIGN_OR_RETURN(made, sums_now(state, call));
+  }
+  return made->version == node.item() ? Result<SnapshotPtr>(document_of(state, *made, node.slot()))
+                                      : Result<SnapshotPtr>(stale_error());
 }
 
 }  // namespace
@@ -54,7 +75,8 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, s
   for (std::size_t at = 0; at < stats::kShown.size(); ++at) {
     if (name == name_at(at)) {
       ASSIGN_OR_RETURN(const auto made, sums_now(state, call));
-      return Child{file_node(at, made->version), CacheTtl::glance};
+      const SnapshotPtr document = document_of(state, *made, at);
+      return Child{document->attr.node, CacheTtl::glance, document->attr};
     }
   }
   return no_such_name();
@@ -71,17 +93,14 @@ Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId 
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
-Result<Attr> file_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  ASSIGN_OR_RETURN(const auto made, sums_for(state, node));
-  return Attr{node,         ino_of(node.slot()), FileType::file, CacheTtl::forever, made->texts.at(node.slot()).size(),
-              made->made_ns};
+Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto document, document_for(state, call, node));
+  return document->attr;
 }
 
 Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto attr, file_attr(state, call, node));
-  ASSIGN_OR_RETURN(const auto made, sums_for(state, node));
-  const auto document = literal_document(attr, made->texts.at(node.slot()));
-  return OpenFilePtr(std::make_shared<SnapshotFile>(state.documents.put(document, false)));
+  ASSIGN_OR_RETURN(auto document, document_for(state, call, node));
+  return OpenFilePtr(std::make_shared<SnapshotFile>(std::move(document)));
 }
 
 }  // namespace arborfs::stats_nodes

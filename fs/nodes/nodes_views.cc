@@ -69,15 +69,9 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow&
   return stamp;
 }
 
-/// For a node that the session no longer shows: its document, if it was looked up just now or found by this request,
-/// which then asks for its attributes; otherwise stale.
 Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node) {
-  auto known = state.documents.find(node);
   const auto slot = state.slots.at(node.slot());
-  const bool lately = known && slot && std::chrono::steady_clock::now() - known->made < kJustLookedUp &&
-                      !state.written_since(slot->session, known->made);
-  const bool is_right = known && (lately || known->made >= call.begun());
-  return is_right ? Result<SnapshotPtr>(std::move(known)) : Result<SnapshotPtr>(stale_error());
+  return slot ? arborfs::just_looked_up(state, call, node, slot->session) : Result<SnapshotPtr>(stale_error());
 }
 
 Result<SnapshotPtr> keep(MountState& state, RequestContext& call, const SessionRef& ref, const ViewRow& view,

@@ -1,6 +1,7 @@
 // The views of Claude Code's transcripts that follow people, not the model (claude/FORMAT.md B3, B7, C2, C4): prompts
 // typed while the program worked, notices, hooks, compactions and gaps. The last test makes logs of all of these at
 // random.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -51,6 +52,13 @@ std::size_t count(const std::string& document, std::string_view words) {
     ++found;
   }
   return found;
+}
+
+/// The first prompt on the path for people to the leaf; kNoEntry if there is none.
+Ordinal first_prompt(const LogIndex& index) {
+  const auto path = people_entries(index, index.leaf());
+  const auto first = std::find_if(path.begin(), path.end(), [&](Ordinal step) { return index.name(step) == "user"; });
+  return first == path.end() ? kNoEntry : *first;
 }
 
 TEST(ClaudePeople, APromptTypedWhileTheProgramWorkedIsTheUsers) {
@@ -143,7 +151,7 @@ TEST(ClaudePeople, ACompactionIsALineOfTheTranscript) {
   EXPECT_EQ(count(transcript, kCompacted), 2U);
   EXPECT_EQ(count(transcript, kGap), 0U);
   EXPECT_EQ(conversation_ends(log.index(), log.index().leaf()).size(), 1U);
-  EXPECT_EQ(log.id(first_user_message(log.index())), "u");
+  EXPECT_EQ(log.id(first_prompt(log.index())), "u");
   EXPECT_EQ(log.context(), "{\"messages\":[\n{\"role\":\"user\",\"content\":\"of z\"}\n]}\n");
 }
 
@@ -272,7 +280,7 @@ TEST(ClaudePeople, TranscriptsHaveEveryTextOnceAndALineForEachBreak) {
     ASSERT_EQ(count(transcript, kCompacted), made.compactions()) << seed;
     ASSERT_EQ(count(transcript, kGap), made.gaps()) << seed;
     ASSERT_EQ(conversation_ends(log.index(), log.index().leaf()).size(), 1U) << seed;
-    ASSERT_EQ(log.index().name(first_user_message(log.index())), "user");
+    ASSERT_EQ(log.index().name(first_prompt(log.index())), "user");
   }
 }
 

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shutil
 import signal
 import struct
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from agentdir import backdate
 from crawl import paths_below
-from mounting import (BINARY, PATIENCE, Skip, at_most, concurrent, daemons, detach, equal, eventually,
+from mounting import (BINARY, PATIENCE, SOURCE_DIR, Skip, at_most, concurrent, daemons, detach, equal, eventually,
                       fails_with, is_mounted, mount_line, needs, needs_root, run, shell, variants)
 
 SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}  # numbers of the system call
@@ -202,6 +203,35 @@ def test_system_mount_command_mounts_and_umount_unmounts(case):
         wait_until_daemons_exit(5, case)
     finally:
         detach(point)
+
+
+@needs_root
+@needs("mount.fuse3")
+def test_lines_for_fstab_mount_the_sessions_of_all_agents(case):
+    """Each line of packaging/fstab, which arborfs(1) and the README name, mounts the sessions of every agent."""
+    lines = [line.split() for line in (SOURCE_DIR / "packaging" / "fstab").read_text().splitlines()
+             if line and not line.startswith("#")]
+    page = (SOURCE_DIR / "man" / "arborfs.1").read_text()
+    assert lines[1][3].split("store=", 1)[1] in page and "packaging/fstab" in (SOURCE_DIR / "README.md").read_text()
+    programs = case.new_path("bin")
+    programs.mkdir()
+    (programs / "arborfs").symlink_to(shutil.which(BINARY))
+    environment = dict(case.environment, PATH=f"{programs}:{os.environ['PATH']}", XDG_DATA_HOME="")
+    agents = ["claude", "codex", "goat", "omp", "opal", "opencode", "pi"]
+    for agent, place in re.findall(r"store=(\w+)=/home/sam/([^, ]+)", lines[1][3]):
+        shutil.copytree(SOURCE_DIR / "tools" / "samples" / agent, case.home / place)
+    for source, _, kind, options, *_ in lines:
+        point = case.new_path("mnt")
+        point.mkdir()
+        try:
+            run("mount.fuse3", source, point, "-t", kind, "-o", options.replace("/home/sam", str(case.home)),
+                env=environment)
+            shown = sorted(os.listdir(point / "by-agent"))
+            equal(shown, agents if "store=" in options else [agent for agent in agents if agent != "goat"])
+            run("umount", point)
+            wait_until_daemons_exit(5, case)
+        finally:
+            detach(point)
 
 
 def test_agent_dir_comes_from_the_environment(case):

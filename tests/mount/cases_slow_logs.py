@@ -3,13 +3,16 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 from agentdir import append_bytes, backdate, compact
-from mounting import SANITIZED, at_most, concurrent, equal, eventually, needs, run, variants, visible_within
+from mounting import SANITIZED, SOURCE_DIR, at_most, concurrent, equal, eventually, needs, run, variants, visible_within
+
+SAMPLES = SOURCE_DIR / "tools" / "samples"
 
 
 @concurrent
@@ -68,6 +71,43 @@ def open_logs(pid, case):
         with contextlib.suppress(OSError):
             links.append(os.readlink(link))
     return sum(re.search(r"\.jsonl$", link) is not None and link.startswith(str(case.agent.path)) for link in links)
+
+
+def line_without_end(agent, store):
+    """A log of a terabyte of NULs behind its first lines."""
+    sample = SAMPLES / agent
+    shutil.copytree(sample, store)
+    names = {"goat": "sessions/*/messages.jsonl", "claude": "projects/*/*.jsonl"}.get(agent, "sessions/**/*.jsonl")
+    log = sorted(store.glob(names))[0]
+    os.truncate(log, 1 << 40)
+    return log
+
+
+@concurrent
+@variants(**{agent: {"agent": agent} for agent in ("omp", "pi", "claude", "codex", "goat", "opal")})
+def test_no_log_is_read_on_for_a_killed_reader(case, agent):
+    """A terabyte of NULs takes minutes to read. When its only reader is killed, the daemon stops soon."""
+    store = case.new_path(agent)
+    log = line_without_end(agent, store)
+    with case.mount(f"store={agent}={store}") as mount:
+        session = next(path for path in (mount / "by-agent" / agent).iterdir()
+                       if (path / "raw.jsonl").stat().st_size >= 1 << 40)
+        for name in ("entries", "context.json"):
+            reader = subprocess.Popen(["ls" if name == "entries" else "cat", session / name], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            try:
+                before = mount.processor_time()
+                eventually(20, lambda: mount.processor_time() > before + 0.3, f"{log} is being read")
+            finally:
+                reader.kill()
+                reader.wait()
+
+            def rests():
+                busy = mount.processor_time()
+                time.sleep(0.3)
+                return mount.processor_time() - busy < 0.03
+
+            eventually(5, rests, f"no work after the reader of {name} was killed")
 
 
 @variants(of_the_kernel={"leave": lambda mount: run("umount", "-l", mount.path)},

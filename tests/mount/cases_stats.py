@@ -7,8 +7,10 @@ import json
 import os
 import shutil
 import sqlite3
+import threading
+import time
 
-from mounting import BINARY, Mount, SOURCE_DIR, equal, fails_with, run, visible_within
+from mounting import BINARY, Mount, SOURCE_DIR, concurrent, equal, eventually, fails_with, run, visible_within
 
 SAMPLES = SOURCE_DIR / "tools" / "samples"
 AGENTS = ("omp", "pi", "opal", "opencode", "claude", "codex", "goat")
@@ -233,3 +235,57 @@ def test_files_of_the_mount_follow_the_logs(case):
             before = messages()
             session.assistant("one more")
             visible_within(1, session.grow, lambda: messages() == before + 1, "the answer")
+
+
+@concurrent
+def test_opens_beside_constant_appends_succeed(case):
+    """stats/ and search/ are opened, and listed names followed, while another program and this mount append all the time:
+    no open fails, though the texts change between its lookup and itself."""
+    session, other = case.agent.talk(), case.agent.session(session_id="1f9d2a6b9c0dbbbb")
+    other.user("race")
+    other.write()
+    wrong, opens, over = [], collections.Counter(), threading.Event()
+
+    def until_over(work):
+        def run_it():
+            while not over.is_set():
+                try:
+                    work()
+                except OSError as error:
+                    wrong.append(repr(error))
+
+        return threading.Thread(target=run_it)
+
+    with case.mount() as mount:
+        def grow():
+            other.assistant("race again")
+            other.grow()
+            time.sleep(0.002)
+
+        def append():
+            (mount.session(session) / "append").write_text("race hi")
+            time.sleep(0.002)
+
+        def reader(name):
+            def read():
+                (mount / name).read_bytes()
+                opens[name] += 1
+            return read
+
+        def follow():
+            folder = mount / "search" / "race"
+            for name in os.listdir(folder):
+                os.lstat(folder / name)
+
+        names = ["stats/by-model.tsv", "stats/by-day.tsv", "search/race/hits.json", "search/race/excerpts.md",
+                 "search/hi/hits.json"]
+        threads = [until_over(work) for work in (grow, append, follow, *map(reader, names), *map(reader, names[:2]))]
+        for thread in threads:
+            thread.start()
+        try:
+            eventually(60, lambda: wrong or opens.total() >= 300 and min(opens[name] for name in names) >= 5, "opens")
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+        equal(wrong, [], f"errors beside {dict(opens)}")

@@ -5,7 +5,7 @@ import os
 import shutil
 
 from agentdir import AgentDir
-from mounting import SOURCE_DIR, equal, visible_within
+from mounting import SOURCE_DIR, equal, is_mounted, visible_within
 
 APPEARS = 2  # seconds until a store is found that did not exist; nothing tells of it
 
@@ -139,6 +139,22 @@ def test_stores_that_appear_after_mounting_are_shown(case):
             sample = SOURCE_DIR / "tools" / "samples" / agent
             visible_within(APPEARS, lambda: shutil.copytree(sample, case.home / folder),
                            lambda: agent in os.listdir(mount / "by-agent"), agent)
+
+
+def test_a_named_store_that_is_not_there_is_refused(case):
+    """A folder that --store names must exist, as the path may be wrong. One that is empty is shown, and an agent dir may
+    appear later."""
+    point = case.new_path("mnt")
+    point.mkdir()
+    missing = case.new_path("nowhere")
+    for words in (["--store", f"claude={missing}"], ["-o", f"store=claude={missing}"],
+                  ["--store", f"omp={case.agent.path}", "--store", f"goat={missing}"]):
+        done = case.arborfs("mount", *words, point, check=False)
+        equal((done.returncode, is_mounted(point)), (1, False), words)
+        assert f"there is no folder {missing}".encode() in done.stderr and b"--store" in done.stderr, done.stderr
+    missing.mkdir()
+    with case.mount(f"store=claude={missing}", agent_dir=case.new_path("later")) as mount:
+        equal(os.listdir(mount / "by-id"), [])
 
 
 def test_stores_without_a_session_are_absent(case):

@@ -91,6 +91,27 @@ def test_example_of_a_label_in_the_readme_works_as_printed(case):
         equal(os.listdir(folder / "labels"), ["checkpoint"])
 
 
+def test_labels_of_the_leaf_are_on_one_entry(case):
+    """However often the leaf is labelled or the session renamed, a label is on the last entry of the conversation, not on
+    the label or the title before it: with `leaf` on the command line, through the link `leaf`, and by its number."""
+    with one_session(case) as (session, folder, _):
+        store = ["--agent-dir", case.agent.path]
+        last, before = session.entries[-1]["id"], session.entries[-2]["id"]
+        for words in (["leaf"], ["leaf"], ["last"], ["leaf^"]):
+            case.arborfs("label", *store, session.path, *words, "x")
+            case.arborfs("title", *store, session.path, "Title " + words[0])
+        for name in ("one", "two"):
+            shell(f"ln -s $(readlink leaf) labels/{name}", cwd=folder)
+        (folder / "label").write_text((folder / "branch").read_text().strip() + " three\n")
+        (folder / "label").write_text(f"#{len(os.listdir(folder / 'entries'))} four\n")
+        records = map(json.loads, session.path.read_text().splitlines())
+        labels = [record for record in records if record["type"] == "label"]
+        equal([entry["targetId"] for entry in labels], [last, last, last, before, last, last, last, last])
+        equal(sorted(os.listdir(folder / "labels")), ["four", "x"])  # an entry has one label
+        said = case.arborfs("text", *store, session.path, "leaf").stdout
+        equal(said, case.arborfs("text", *store, session.path, last).stdout, "the text of the leaf")
+
+
 def test_links_set_rename_and_clear_labels(case):
     """ln -s sets a label, mv renames it, rm clears it; ls shows each change at once."""
     with one_session(case) as (session, folder, _):

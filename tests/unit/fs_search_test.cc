@@ -127,6 +127,52 @@ TEST_F(FsSearchTest, TheMatchesFollowTheLogs) {
   EXPECT_NE(find("search/later/hits.json")->attr.node, before->attr.node) << "other bytes, another node";
 }
 
+TEST_F(FsSearchTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
+  int number = 100;
+  for (const bool is_own : {false, true}) {
+    for (const char* text : {"a race again", "other words"}) {
+      for (int round = 0; round < 20; ++round) {
+        Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
+        for (int attempt = 0; attempt < 2 && !file; ++attempt) {
+          const auto found = find("search/race/hits.json");
+          ASSERT_TRUE(found) << found.error().message;
+          temp.append(kFolder, name_of("aaaa"),
+                      TempStore::user("e" + std::to_string(number++), "e1aaaaaa", text) + "\n");
+          catalog.rescan();
+          if (is_own) {
+            vfs.state().note_own_write(1);
+          }
+          EXPECT_TRUE(find("search/race/excerpts.md"));  // another reader searches
+          RequestContext opening{&never};
+          file = vfs.open(opening, found->attr.node, 4711);
+        }
+        EXPECT_TRUE(file) << is_own << text << round << file.error().message;
+      }
+    }
+  }
+}
+
+TEST_F(FsSearchTest, ListedNamesLeadToTheirSessionsForAWhile) {
+  const auto before = list("search/race condition");
+  ASSERT_THAT(before, ElementsAre("excerpts.md", "hits.json", "01-untitled"));
+  const std::string target = target_of("search/race condition/01-untitled");
+  std::string longer;
+  for (int i = 0; i < 3; ++i) {  // the first match is another one, and then the listed one matches no more
+    put("cccc" + std::to_string(i), "race condition");
+    catalog.rescan();
+    longer = list("search/race condition").back();
+  }
+  EXPECT_TRUE(find("search/race condition/" + longer));
+  put("bbbb", "nothing");
+  for (int i = 0; i < 3; ++i) {
+    put("cccc" + std::to_string(i), "nothing");
+  }
+  catalog.rescan();
+  EXPECT_THAT(list("search/race condition"), ElementsAre("excerpts.md", "hits.json"));
+  EXPECT_TRUE(find("search/race condition/01-untitled"));
+  EXPECT_TRUE(find("search/race condition/" + longer));
+}
+
 TEST_F(FsSearchTest, UnchangedLogsAreSearchedOnceForSeveralRequests) {
   const auto query = find("search/race")->attr.node;
   RequestContext quick;

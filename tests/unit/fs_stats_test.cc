@@ -42,6 +42,7 @@ class FsStatsTest : public ::testing::Test {
   }
 
   const std::atomic<bool> never{false};
+  int number = 10;  // of the next answer
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
@@ -77,7 +78,37 @@ TEST_F(FsStatsTest, FilesHaveTheSumsAndFollowTheLogs) {
   const auto after = find(call, "by-model.tsv");
   EXPECT_NE(after->node, before->node);
   EXPECT_EQ(after->ino, before->ino);
-  EXPECT_EQ(vfs.open(call, before->node).error().code, Errc::stale);
+  vfs.state().note_own_write(1);
+  RequestContext later{&never};
+  EXPECT_EQ(vfs.open(later, before->node).error().code, Errc::stale) << "after a write of this mount";
+}
+
+/// What the kernel does for one open(2): it looks the name up and opens the node, and does both again if that is stale.
+/// `meanwhile` runs between each lookup and its open.
+TEST_F(FsStatsTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
+  for (const bool is_own : {false, true}) {
+    for (const bool changes_sums : {true, false}) {
+      for (int round = 0; round < 20; ++round) {
+        Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
+        for (int attempt = 0; attempt < 2 && !file; ++attempt) {
+          RequestContext call{&never};
+          const auto attr = find(call, "by-model.tsv");
+          ASSERT_TRUE(attr) << attr.error().message;
+          temp.append(kFolder, kName,
+                      changes_sums ? answer("x" + std::to_string(number++)) : TempStore::user("u", "", "hi") + "\n");
+          catalog.rescan();
+          if (is_own) {
+            vfs.state().note_own_write(1);
+          }
+          RequestContext other{&never};
+          EXPECT_TRUE(find(other, "by-day.tsv"));  // another reader sums up
+          RequestContext opening{&never};
+          file = vfs.open(opening, attr->node, 4711);
+        }
+        EXPECT_TRUE(file) << is_own << changes_sums << round << file.error().message;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -11,23 +11,32 @@
 namespace arborfs::claude {
 namespace {
 
+Result<void> add_piece(Content& content, const std::shared_ptr<const LogSource>& log, const Piece& piece) {
+  if (!piece.is_utf8) {
+    return content.add_json(log, piece.offset, piece.length);
+  }
+  content.add_range(log, piece.offset, piece.length);
+  return {};
+}
+
 /// Consecutive pieces of one role are one message.
-void add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::span<const Piece> pieces) {
+Result<void> add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::span<const Piece> pieces) {
   content.add_text("{\"role\":\"" + std::string(pieces.front().role) + "\",\"content\":");
   if (pieces.size() == 1 && pieces.front().is_string) {
-    content.add_range(log, pieces.front().offset, pieces.front().length);
+    RETURN_IF_ERROR(add_piece(content, log, pieces.front()));
     content.add_text("}");
-    return;
+    return {};
   }
   std::string_view before = "[";
   for (const Piece& piece : pieces) {
     content.add_text(before);
     content.add_text(piece.is_string ? R"({"type":"text","text":)" : "");
-    content.add_range(log, piece.offset, piece.length);
+    RETURN_IF_ERROR(add_piece(content, log, piece));
     content.add_text(piece.is_string ? "}" : "");
     before = ",";
   }
   content.add_text("]}");
+  return {};
 }
 
 }  // namespace
@@ -43,7 +52,7 @@ Result<std::shared_ptr<const Content>> replay(const ContextPath& path, std::shar
       ++end;
     }
     content->add_text(before);
-    add_message(*content, log, std::span(pieces).subspan(first, end - first));
+    RETURN_IF_ERROR(add_message(*content, log, std::span(pieces).subspan(first, end - first)));
     before = ",\n";
     first = end;
   }

@@ -7,6 +7,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/claude/preserved.h"
 #include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::claude {
 namespace {
@@ -90,6 +91,7 @@ class Pieces {
     if (!content.empty()) {
       piece.offset = offset_ + static_cast<std::uint64_t>(content.data() - raw_.data());
       piece.length = content.size();
+      piece.is_utf8 = json::is_valid_utf8(content);
       piece.row = offset_;
       piece.row_length = raw_.size();
       piece.entry = entry_;

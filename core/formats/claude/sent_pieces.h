@@ -17,6 +17,7 @@ struct Piece {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   bool is_string = false;
+  bool is_utf8 = true;
   bool is_prompt = false;   // a prompt or an answer, not the result of a tool
   std::uint64_t reply = 0;  // of a block: a hash of its message's id
   std::uint64_t row = 0;    // the range of its row

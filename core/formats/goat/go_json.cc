@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::goat {
 namespace {
@@ -89,6 +90,22 @@ std::optional<std::string> go_string(std::string_view value) {
 
 std::string go_string(const json::Value* value) {
   return value != nullptr && value->IsString() ? std::string(json::as_string(*value)) : "";
+}
+
+std::string go_utf8(std::string_view bytes) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  constexpr std::size_t kLongestSequence = 4;
+  std::string out;
+  while (!bytes.empty()) {
+    std::size_t length = 1;
+    while (length <= kLongestSequence && !json::is_valid_utf8(bytes.substr(0, length))) {
+      ++length;
+    }
+    const bool is_character = length <= kLongestSequence;
+    out += is_character ? bytes.substr(0, length) : kReplacement;
+    bytes.remove_prefix(is_character ? std::min(length, bytes.size()) : 1);
+  }
+  return out;
 }
 
 bool is_rfc3339(std::string_view text) {

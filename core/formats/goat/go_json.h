@@ -25,6 +25,9 @@ const json::Value* go_member(const json::Value& object, std::string_view name);
 std::optional<std::string> go_string(std::string_view value);
 std::string go_string(const json::Value* value);
 
+/// U+FFFD for each byte that is no part of well-formed UTF-8, also where decode_utf8() has one for several.
+std::string go_utf8(std::string_view bytes);
+
 /// True for the texts that time.Time is read from.
 bool is_rfc3339(std::string_view text);
 

@@ -6,6 +6,7 @@
 #include "core/formats/goat/go_json.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::goat {
 namespace {
@@ -52,9 +53,19 @@ void add_calls(Message& message, const json::Value& calls) {
   }
 }
 
+/// `part` is at `offset`.
+Result<void> add_json(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
+                      std::string_view part) {
+  if (!json::is_valid_utf8(part)) {
+    return content.add_json(log, offset, part.size(), go_utf8);
+  }
+  content.add_range(log, offset, part.size());
+  return {};
+}
+
 /// Adds the members of a flat record that are the message's.
-void add_flat(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
-              std::string_view raw) {
+Result<void> add_flat(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
+                      std::string_view raw) {
   std::string_view before = "{";
   for (skim::Cursor members(raw); members.next();) {
     if (spells_key_of(members.key(), "uuid") || spells_key_of(members.key(), "timestamp") ||
@@ -64,21 +75,20 @@ void add_flat(Content& content, const std::shared_ptr<const LogSource>& log, std
     const char* const begin = members.key().data() - 1;
     const char* const end = members.value().data() + members.value().size();
     content.add_text(before);
-    content.add_range(log, offset + static_cast<std::uint64_t>(begin - raw.data()),
-                      static_cast<std::uint64_t>(end - begin));
+    RETURN_IF_ERROR(add_json(content, log, offset + static_cast<std::uint64_t>(begin - raw.data()),
+                             {begin, static_cast<std::size_t>(end - begin)}));
     before = ",";
   }
   content.add_text(before == "{" ? "{}" : "}");
+  return {};
 }
 
-void add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
-                 std::string_view raw) {
+Result<void> add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::uint64_t offset,
+                         std::string_view raw) {
   const std::string_view nested = go_member(raw, "message");
-  if (nested.starts_with('{')) {
-    content.add_range(log, offset + static_cast<std::uint64_t>(nested.data() - raw.data()), nested.size());
-  } else {
-    add_flat(content, log, offset, raw);
-  }
+  return nested.starts_with('{')
+             ? add_json(content, log, offset + static_cast<std::uint64_t>(nested.data() - raw.data()), nested)
+             : add_flat(content, log, offset, raw);
 }
 
 }  // namespace
@@ -112,7 +122,7 @@ Result<std::shared_ptr<const Content>> Renderer::context(const ContextPath& path
   for (const ContextPath::Step& step : path.steps) {
     ASSIGN_OR_RETURN(const auto raw, log->read(step.entry.offset, step.length));
     content->add_text(before);
-    add_message(*content, log, step.entry.offset, raw);
+    RETURN_IF_ERROR(add_message(*content, log, step.entry.offset, raw));
     before = ",\n";
   }
   content->add_text("\n]}\n");

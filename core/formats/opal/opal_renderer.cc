@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/result_macros.h"
 #include "core/json/document.h"
 
 namespace arborfs::opal {
@@ -58,7 +59,7 @@ Result<std::shared_ptr<const Content>> Renderer::context(const ContextPath& path
   std::string_view before = "\n";
   for (const ContextPath::Step& step : path.steps) {
     content->add_text(before);
-    content->add_range(log, step.entry.offset, step.length);
+    RETURN_IF_ERROR(content->add_json(log, step.entry.offset, step.length));
     before = ",\n";
   }
   content->add_text("\n]}\n");

@@ -10,6 +10,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/sent_parts.h"
 #include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -105,7 +106,7 @@ std::string end_part_of(const LogSource& log, std::string_view last_id, Era era)
 
 Result<std::string> SentMessage::text() const {
   ASSIGN_OR_RETURN(const auto entry, log->read(offset, length));
-  return is_failed_answer(entry) ? std::string() : sent_message(entry, end_part);
+  return is_failed_answer(entry) ? std::string() : json::as_utf8(sent_message(entry, end_part));
 }
 
 Result<std::vector<SentMessage>> sent_messages(const ContextPath& path, std::shared_ptr<const LogSource> log, Era era) {

@@ -99,7 +99,8 @@ Result<void> Layout::add_oversized(const Piece& piece) {
   ASSIGN_OR_RETURN(auto members, placed_members(*source_->log, piece.offset, piece.length));
   if (piece.kind == Piece::Kind::message) {
     if (const PlacedMember* message = find_member(members, "message")) {
-      add_long_copy({Piece::Kind::copy, message->offset, message->length, nullptr});
+      separate();
+      return content_->add_json(source_->log, message->offset, message->length);
     }
     return {};
   }
@@ -108,7 +109,7 @@ Result<void> Layout::add_oversized(const Piece& piece) {
   for (const std::string_view key : shown_members(piece.kind)) {
     if (const PlacedMember* member = find_member(members, key)) {
       content_->add_text(",\"" + std::string(key) + "\":");
-      content_->add_range(source_->log, member->offset, member->length);
+      RETURN_IF_ERROR(content_->add_json(source_->log, member->offset, member->length));
     }
   }
   json::Document entry;

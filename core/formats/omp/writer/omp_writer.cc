@@ -174,7 +174,8 @@ Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vect
   request.plan = [&](AppendBatch& batch) -> Result<void> {
     written.parent_id = id_text(batch.leaf());
     for (const LabelChange& change : changes) {
-      ASSIGN_OR_RETURN(const auto target, find_target(batch.index(), change.target));
+      ASSIGN_OR_RETURN(auto target, find_target(batch.index(), change.target));
+      target = change.label.empty() ? target : named_entry(batch.index(), target);
       EntryFields fields("label");
       fields.value("targetId", id_json(batch.index().id(target)));
       if (!change.label.empty()) {
