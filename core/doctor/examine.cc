@@ -10,7 +10,7 @@
 #include "core/log/log_reader.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/session/head_problem.h"
+#include "core/views/head_problem.h"
 #include "core/views/shown_damage.h"
 
 namespace arborfs {

@@ -30,8 +30,14 @@ namespace {
 using StorePtr = std::shared_ptr<SessionStore>;
 using WriterPtr = std::unique_ptr<Writer>;
 
-/// Opens the store in a folder. `is_own`: the user did not name it.
-using OpenStore = StorePtr (*)(const std::string& dir, bool is_own, Disk& disk);
+/// How the user named a folder.
+enum class NamedBy : std::uint8_t {
+  nobody,     // it is the agent's own
+  agent_dir,  // --agent-dir: omp's or pi's, as its logs say
+  store,      // --store AGENT=DIR: that agent's
+};
+/// Opens the store in a folder.
+using OpenStore = StorePtr (*)(const std::string& dir, NamedBy named, Disk& disk);
 
 /// The place of an agent's default store, or why there is none.
 struct OwnPlace {
@@ -65,29 +71,29 @@ std::vector<OwnPlace> own_places_of_omp() {
 }
 
 /// A store that the user names as an agent's is that agent's, whatever its logs say.
-LogOwner owner_of_logs(bool is_own) {
-  return is_own ? LogOwner::by_log : LogOwner::named;
+LogOwner owner_of_logs(NamedBy named) {
+  return named == NamedBy::store ? LogOwner::named : LogOwner::by_log;
 }
 
-StorePtr open_omp(const std::string& dir, bool is_own, Disk& disk) {
-  return make_omp_store(is_own ? own_omp_paths() : agent_dir_paths(dir), disk, omp_format(), LogLayout::in_folders,
-                        owner_of_logs(is_own));
+StorePtr open_omp(const std::string& dir, NamedBy named, Disk& disk) {
+  return make_omp_store(named == NamedBy::nobody ? own_omp_paths() : agent_dir_paths(dir), disk, omp_format(),
+                        LogLayout::in_folders, owner_of_logs(named));
 }
 
 WriterPtr make_omp_writer(Catalog& catalog, const WriteSettings& settings) {
   return std::make_unique<OmpWriter>(catalog, settings);
 }
 
-StorePtr open_pi_agent_dir(const std::string& dir, bool is_own, Disk& disk) {
-  return make_omp_store(agent_dir_paths(dir), disk, pi_format(), LogLayout::both, owner_of_logs(is_own));
+StorePtr open_pi_agent_dir(const std::string& dir, NamedBy named, Disk& disk) {
+  return make_omp_store(agent_dir_paths(dir), disk, pi_format(), LogLayout::both, owner_of_logs(named));
 }
 
-StorePtr open_pi_session_dir(const std::string& dir, bool is_own, Disk& disk) {
-  return make_omp_store(session_dir_paths(dir), disk, pi_format(), LogLayout::flat, owner_of_logs(is_own));
+StorePtr open_pi_session_dir(const std::string& dir, NamedBy named, Disk& disk) {
+  return make_omp_store(session_dir_paths(dir), disk, pi_format(), LogLayout::flat, owner_of_logs(named));
 }
 
-StorePtr open_pi(const std::string& dir, bool is_own, Disk& disk) {
-  return (looks_like_session_dir(dir) ? open_pi_session_dir : open_pi_agent_dir)(dir, is_own, disk);
+StorePtr open_pi(const std::string& dir, NamedBy named, Disk& disk) {
+  return (looks_like_session_dir(dir) ? open_pi_session_dir : open_pi_agent_dir)(dir, named, disk);
 }
 
 std::vector<OwnPlace> own_places_of_pi() {
@@ -105,7 +111,7 @@ std::vector<OwnPlace> own_places_of_opal() {
   return {{own_opal_dir(), ""}};
 }
 
-StorePtr open_opal(const std::string& dir, bool /*is_own*/, Disk& disk) {
+StorePtr open_opal(const std::string& dir, NamedBy /*named*/, Disk& disk) {
   return make_opal_store(dir, disk);
 }
 
@@ -117,8 +123,8 @@ std::vector<OwnPlace> own_places_of_opencode() {
   return {{own_opencode_dir(), ""}};
 }
 
-StorePtr open_opencode(const std::string& dir, bool is_own, Disk& disk) {
-  return make_opencode_store(dir, is_own, disk);
+StorePtr open_opencode(const std::string& dir, NamedBy named, Disk& disk) {
+  return make_opencode_store(dir, named == NamedBy::nobody, disk);
 }
 
 WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) {
@@ -133,7 +139,7 @@ std::vector<OwnPlace> own_places_of_claude() {
   return places;
 }
 
-StorePtr open_claude(const std::string& dir, bool /*is_own*/, Disk& disk) {
+StorePtr open_claude(const std::string& dir, NamedBy /*named*/, Disk& disk) {
   return make_claude_store(dir, disk);
 }
 
@@ -145,7 +151,7 @@ std::vector<OwnPlace> own_places_of_codex() {
   return {{own_codex_dir(), ""}};
 }
 
-StorePtr open_codex(const std::string& dir, bool /*is_own*/, Disk& disk) {
+StorePtr open_codex(const std::string& dir, NamedBy /*named*/, Disk& disk) {
   return make_codex_store(dir, disk);
 }
 
@@ -153,7 +159,7 @@ std::vector<OwnPlace> own_places_of_goat() {
   return {{"", "goat has no default folder; name one with --store goat=DIR"}};
 }
 
-StorePtr open_goat(const std::string& dir, bool /*is_own*/, Disk& disk) {
+StorePtr open_goat(const std::string& dir, NamedBy /*named*/, Disk& disk) {
   return make_goat_store(dir, disk);
 }
 
@@ -241,7 +247,7 @@ FoundStore find_own(const Agent& agent, const OwnPlace& own, const std::vector<F
   if (own.dir.empty()) {
     return row;
   }
-  StorePtr store = (own.open != nullptr ? own.open : agent.open)(own.dir, true, disk);
+  StorePtr store = (own.open != nullptr ? own.open : agent.open)(own.dir, NamedBy::nobody, disk);
   row.place = store->paths().agent_dir;
   if (const FoundStore* same = in_same_place(before, *store)) {
     row.why_not = "its folder is the same as that of " + std::string(same->agent);
@@ -260,7 +266,7 @@ Result<FoundStore> find_chosen(const ChosenStore& chosen, const std::vector<Foun
   if (agent == nullptr) {
     return unknown_agent(chosen.agent);
   }
-  StorePtr store = agent->open(chosen.dir, false, disk);
+  StorePtr store = agent->open(chosen.dir, chosen.is_agent_dir ? NamedBy::agent_dir : NamedBy::store, disk);
   RETURN_IF_ERROR(check_owner(store->paths(), true, access));
   if (in_same_place(before, *store) != nullptr) {
     return Error{Errc::invalid_argument, "two of the stores are at " + store->paths().agent_dir};

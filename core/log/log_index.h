@@ -117,6 +117,9 @@ struct Header {
   std::uint64_t length = 0;
 };
 
+/// Header::problem of a log in which no record has been written yet, as a program leaves it that was only started.
+inline constexpr std::string_view kNoRecords = "the log has no records";
+
 struct IndexState;
 
 class LogIndex {

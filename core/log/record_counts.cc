@@ -1,5 +1,7 @@
 #include "core/log/record_counts.h"
 
+#include "core/json/utf8.h"
+
 namespace arborfs {
 namespace {
 
@@ -21,13 +23,13 @@ std::string_view cut(std::string_view type) {
 }  // namespace
 
 void RecordCounts::add(std::string_view type, std::uint64_t count) {
-  const std::string_view name = type.empty() ? kNoType : cut(type);
+  const std::string name = json::as_utf8(std::string(type.empty() ? kNoType : cut(type)));
   const auto known = by_type_.find(name);
   if (known != by_type_.end()) {
     known->second += count;
     return;
   }
-  by_type_[std::string(by_type_.size() < kMostTypes ? name : kOthers)] += count;
+  by_type_[by_type_.size() < kMostTypes ? name : std::string(kOthers)] += count;
 }
 
 void RecordCounts::add(const RecordCounts& more) {

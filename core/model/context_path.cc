@@ -55,22 +55,25 @@ ContextPath::Step::Speaker speaker_of(const LogIndex& index, Ordinal ordinal, bo
 }  // namespace
 
 ContextPath context_path(const LogIndex& index, Ordinal leaf) {
+  return context_path(index, path_to(index, leaf));
+}
+
+ContextPath context_path(const LogIndex& index, const std::vector<Ordinal>& entries) {
   ContextPath path;
   path.dialect = index.dialect();
   path.version_below_3 = was_below_3(index.header());
   path.header_offset = index.header().offset;
   path.header_length = index.header().length;
-  const std::vector<Ordinal> ordinals = path_to(index, leaf);
-  path.steps.reserve(ordinals.size());
+  path.steps.reserve(entries.size());
   bool names_entries = false;
-  for (const Ordinal ordinal : ordinals) {
+  for (const Ordinal ordinal : entries) {
     const Entry& entry = index.entry(ordinal);
     path.steps.push_back({entry, index.length(ordinal), ordinal, speaker_of(index, ordinal, path.version_below_3)});
     names_entries = names_entries || entry.type == EntryType::compaction || entry.type == EntryType::context_edit;
   }
   if (names_entries) {
-    path.ids.reserve(ordinals.size());
-    for (const Ordinal ordinal : ordinals) {
+    path.ids.reserve(entries.size());
+    for (const Ordinal ordinal : entries) {
       path.ids.push_back(index.id(ordinal));
     }
     if (path.version_below_3) {

@@ -34,5 +34,7 @@ struct ContextPath {
 };
 /// The path to `leaf`.
 ContextPath context_path(const LogIndex& index, Ordinal leaf);
+/// A path of these entries, root first, as people_entries() gives them.
+ContextPath context_path(const LogIndex& index, const std::vector<Ordinal>& entries);
 
 }  // namespace arborfs

@@ -1,6 +1,7 @@
 #include "core/model/people_path.h"
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 
 namespace arborfs {
@@ -15,6 +16,12 @@ bool is_compaction(const LogIndex& index, Ordinal ordinal) {
 /// True if the record says that nothing came before its entry.
 bool is_start(const LogIndex& index, Ordinal ordinal) {
   return index.entry(ordinal).parent == 0 && index.parent_id(ordinal) == EntryId{EntryId::Kind::other, "null"};
+}
+
+/// True for a log in the order in which its agent wrote it: its index grows line by line. What a reader orders by
+/// itself, as the messages of Opal, stands before an entry for no reason of the conversation.
+bool is_in_order(const LogIndex& index) {
+  return typeid(index) != typeid(LogIndex);
 }
 
 Ordinal nearest_before(const LogIndex& index, Ordinal ordinal) {
@@ -79,7 +86,7 @@ Ordinal before_for_people(const LogIndex& index, Ordinal ordinal) {
     return named;
   }
   const bool continues = !is_start(index, ordinal) || is_compaction(index, ordinal);
-  return continues && !index.is_aside(ordinal) ? nearest_before(index, ordinal) : kNoEntry;
+  return continues && !index.is_aside(ordinal) && is_in_order(index) ? nearest_before(index, ordinal) : kNoEntry;
 }
 
 std::vector<PeopleStep> people_path(const LogIndex& index, Ordinal leaf) {
@@ -121,6 +128,15 @@ bool is_talk(const LogIndex& index, Ordinal ordinal) {
   return is_said && !index.is_aside(ordinal);
 }
 
+namespace {
+
+/// True for an entry whose id a later one has too: the lookups by id give that one, which has the children.
+bool is_superseded(const LogIndex& index, Ordinal ordinal) {
+  return index.has_duplicate_ids() && index.entry(ordinal).id != 0 && index.find(index.id(ordinal)) != ordinal;
+}
+
+}  // namespace
+
 std::vector<Ordinal> conversation_ends(const LogIndex& index, Ordinal leaf) {
   NearestTalk talk(index);
   std::vector<bool> is_followed(index.size() + std::size_t{1});
@@ -138,7 +154,8 @@ std::vector<Ordinal> conversation_ends(const LogIndex& index, Ordinal leaf) {
   }
   std::vector<Ordinal> ends;
   for (Ordinal ordinal = kNoEntry; ordinal <= index.size(); ++ordinal) {
-    if (!is_followed[ordinal] && last[ordinal] != kNoEntry) {
+    const bool is_end = !is_followed[ordinal] && last[ordinal] != kNoEntry;
+    if (is_end && (ordinal == kNoEntry || !is_superseded(index, ordinal))) {
       ends.push_back(last[ordinal]);
     }
   }

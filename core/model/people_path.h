@@ -12,7 +12,8 @@ namespace arborfs {
 
 /// The entry that came before this one for people: its parent, else the one that its record names beside the parent
 /// (LogIndex::named_before), else, for a compaction and for an entry whose parent the log does not have or does not
-/// name, the nearest one before it in the log that is no aside. kNoEntry for the start of a conversation.
+/// name, the nearest one before it in the log that is no aside, if the agent wrote the log in that order. kNoEntry for
+/// the start of a conversation.
 Ordinal before_for_people(const LogIndex& index, Ordinal ordinal);
 
 /// One entry of a path for people.
@@ -38,7 +39,8 @@ std::vector<Ordinal> people_entries(const LogIndex& index, Ordinal leaf);
 bool is_talk(const LogIndex& index, Ordinal ordinal);
 
 /// The ends of the conversations in the log, ascending: for each talk that no other follows, the last entry below it,
-/// or `leaf` if that stands below it. Without any talk, the last entry. Asides are none.
+/// or `leaf` if that stands below it. Without any talk, the last entry. Asides are none, and neither are entries whose
+/// id a later one has too.
 std::vector<Ordinal> conversation_ends(const LogIndex& index, Ordinal leaf);
 
 }  // namespace arborfs

@@ -106,9 +106,6 @@ class RecordRenderer {
   /// messages that context() has. The default takes every entry, as a context does that is the whole path. Errors:
   /// too_large, stale, io; those of `take`.
   virtual Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const;
-  /// The id of the entry after which a root of the tree continues, as after a compaction; "" for none. `raw`: as for
-  /// render().
-  [[nodiscard]] virtual std::string continues(EntryType /*type*/, std::string_view /*raw*/) const { return {}; }
   /// Made from add_turns(), typed_in() and command_in(). The entry is read without its images.
   [[nodiscard]] virtual Saying saying(const SpokenEntry& entry) const;
   /// What the agent would send to the model: as one JSON object. Errors: stale, io.

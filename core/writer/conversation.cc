@@ -11,6 +11,7 @@
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/model/context_path.h"
+#include "core/model/people_path.h"
 #include "core/writer/arranged_turns.h"
 #include "core/writer/resolve_target.h"
 
@@ -26,52 +27,16 @@ Result<SpokenPath> steps_to(const Session& session, const std::string& target, R
   if (!target.empty()) {
     ASSIGN_OR_RETURN(end, find_target(guard.index(), target));
   }
-  SpokenPath spoken{context_path(guard.index(), end), {}, guard.log(), session.store().blobs(), reach};
+  const LogIndex& index = guard.index();
+  SpokenPath spoken{reach == Reach::path ? context_path(index, people_entries(index, end)) : context_path(index, end),
+                    {},
+                    guard.log(),
+                    session.store().blobs(),
+                    reach};
   for (const ContextPath::Step& step : spoken.path.steps) {
-    spoken.names.emplace_back(guard.index().name(step.ordinal));
+    spoken.names.emplace_back(index.name(step.ordinal));
   }
   return spoken;
-}
-
-/// Puts the path to an entry before a path of the same state of the log. False if there is no such entry.
-Result<bool> put_before(const Session& session, const std::string& id, SpokenPath& spoken) {
-  ASSIGN_OR_RETURN(const auto guard, session.read_index());
-  if (guard.log() != spoken.log) {
-    return session_changed();
-  }
-  const Ordinal end = guard.index().find(id);
-  if (end == kNoEntry) {
-    return false;
-  }
-  const ContextPath before = context_path(guard.index(), end);
-  std::vector<std::string> names;
-  for (const ContextPath::Step& step : before.steps) {
-    names.emplace_back(guard.index().name(step.ordinal));
-  }
-  spoken.path.steps.insert(spoken.path.steps.begin(), before.steps.begin(), before.steps.end());
-  spoken.names.insert(spoken.names.begin(), names.begin(), names.end());
-  return true;
-}
-
-/// Follows roots that continue another path. Each root counts once, so that a loop ends.
-Result<void> add_earlier_paths(const Session& session, SpokenPath& spoken) {
-  std::set<Ordinal> roots;
-  while (!spoken.path.steps.empty() && roots.insert(spoken.path.steps.front().ordinal).second) {
-    const ContextPath::Step root = spoken.path.steps.front();
-    if (root.entry.type != EntryType::compaction) {
-      return {};
-    }
-    ASSIGN_OR_RETURN(const auto raw, read_spoken(*spoken.log, root.entry.offset, root.length));
-    const std::string id = session.format().renderer->continues(root.entry.type, raw);
-    if (id.empty()) {
-      return {};
-    }
-    ASSIGN_OR_RETURN(const bool is_longer, put_before(session, id, spoken));
-    if (!is_longer) {
-      return {};
-    }
-  }
-  return {};
 }
 
 std::uint64_t size_of(const Turn& turn) {
@@ -166,11 +131,7 @@ std::string size_words(const std::string& base64) {
 Result<SpokenPath> spoken_path(const SessionPtr& session, const std::string& target, Reach reach) {
   const Session::Use use(session);
   RETURN_IF_ERROR(session->refresh(Depth::index));
-  ASSIGN_OR_RETURN(auto spoken, steps_to(*session, target, reach));
-  if (reach == Reach::path) {
-    RETURN_IF_ERROR(add_earlier_paths(*session, spoken));
-  }
-  return spoken;
+  return steps_to(*session, target, reach);
 }
 
 Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target, Reach reach) {

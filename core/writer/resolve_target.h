@@ -18,8 +18,9 @@ Result<Ordinal> find_target(const LogIndex& index, std::string_view spelled);
 /// The same, and kNoEntry for `root`.
 Result<Ordinal> find_leaf_target(const LogIndex& index, std::string_view spelled);
 
-/// The entry itself, or the nearest one before it that is not a label or a title: these are no part of the conversation,
-/// so a user who names the end of a branch means the entry before them. The entry itself if all before it are such.
+/// The entry itself, or the nearest one before it that is not a label or a title: these are no part of the
+/// conversation, so a user who names the end of a branch means the entry before them. The entry itself if all before it
+/// are such.
 Ordinal named_entry(const LogIndex& index, Ordinal ordinal);
 
 /// The entry that a word means on the path to `leaf`: named_entry() of it for `leaf`, or the newest message, message of

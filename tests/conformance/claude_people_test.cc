@@ -1,9 +1,9 @@
 // The views of Claude Code's transcripts that follow people, not the model (claude/FORMAT.md B3, B7, C2, C4): prompts
 // typed while the program worked, notices, hooks, compactions and gaps. The last test makes logs of all of these at
 // random.
-#include <algorithm>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>

@@ -337,7 +337,7 @@ TEST(CodexSamples, UsageCountsEachResponseOnce) {
   EXPECT_EQ(open_thread("legacy", "01a1ffe5-f4fe-7fb2-82fb-b85d6c526a39").usage(),
             R"({"input":5518,"output":200,"reasoning":50,"cacheRead":500,"totalTokens":6218})");
   EXPECT_EQ(open_thread("paginated", "01a1ffe5-385d-76d2-b125-538e816d179e").usage(),
-            R"({"input":4410,"output":160,"reasoning":40,"cacheRead":400,"cacheWrite":0,"totalTokens":4970})");
+            R"({"input":1104,"output":40,"reasoning":10,"cacheRead":100,"cacheWrite":0,"totalTokens":1244})");
 }
 
 TEST(CodexSamples, EachResponseIsOfTheModelOfItsTurn) {
@@ -537,7 +537,7 @@ TEST(CodexTexts, ShowCallsOutputsAndImages) {
   EXPECT_EQ(thread.text(1), "> Hm.\n");
   EXPECT_EQ(thread.text(2), "```\nexec\ncmd: ls\n```\n");
   EXPECT_EQ(thread.text(3), "```\napply_patch\n*** Begin\n```\n");
-  EXPECT_EQ(thread.text(4), "out\n");
+  EXPECT_EQ(thread.text(4), "```\nout\n```\n");
   EXPECT_EQ(thread.text(5), "```\nweb_search\nquery: q\n```\n");
   EXPECT_EQ(thread.text(6), "[image 1: image/png]\n\nSee.\n");
   EXPECT_NE(thread.text(7).find("novelty"), std::string::npos);

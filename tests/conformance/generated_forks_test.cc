@@ -17,6 +17,7 @@
 #include "tests/support/accepted_request.h"
 #include "tests/support/generated_sessions.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/sent_messages.h"
 #include "tests/support/temp_store.h"
 
@@ -28,8 +29,8 @@ using arborfs::testing::GeneratedSession;
 using arborfs::testing::Lines;
 using arborfs::testing::SentMessages;
 
-constexpr unsigned kEach = 240;  // of 7 agents, for each of 6: more than 10,000
-constexpr unsigned kBatch = 40;  // in one store
+constexpr unsigned kEach = 240 / arborfs::testing::kSanitizedShare;  // of 7 agents, for each of 6: more than 10,000
+constexpr unsigned kBatch = 40;                                      // in one store
 
 std::string context_of(const Session& session) {
   const auto guard = session.read();
@@ -145,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
     Agents, GeneratedForks,
     ::testing::Combine(::testing::Values("omp", "pi", "opal", "opencode", "claude", "codex", "goat"),
                        ::testing::Values("omp", "pi", "opal", "opencode", "claude", "goat")),
-    [](const auto& info) { return std::string(std::get<0>(info.param)) + "_to_" + std::get<1>(info.param); });
+    [](const auto& row) { return std::string(std::get<0>(row.param)) + "_to_" + std::get<1>(row.param); });
 
 /// A log of omp with everything that the interfaces of models refuse.
 std::string refused_log() {

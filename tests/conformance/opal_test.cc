@@ -235,10 +235,10 @@ TEST(OpalTexts, ShowThinkingCallsAndErrors) {
       "\n";
   const OpalLog log(opal_header("\"c\"") + lines);
   EXPECT_EQ(log.text(1), "> Hm.\n\nI look.\n\n```\nread_file\npath: x.ex\n```\n");
-  EXPECT_EQ(log.text(2), "**error**\n\nno such file\n");
+  EXPECT_EQ(log.text(2), "**error**\n\n```\nno such file\n```\n");
   EXPECT_EQ(log.text(3), "```\ngrep\nq: 1\n```\n");
   EXPECT_EQ(opal_format().renderer->first_words(EntryType::message, log.raw(1), 60),
-            "Hm.  I look.  ``` read_file path: x.ex ```");
+            "Hm.  I look.  read_file path: x.ex");
 }
 
 }  // namespace

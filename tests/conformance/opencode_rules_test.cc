@@ -159,18 +159,6 @@ TEST_F(OpenCodeRules, BadRowsAreDamage) {
   EXPECT_EQ(session.index().not_shown().by_type(), (RecordCounts::ByType{{"part text", 1}, {"value", 1}}));
 }
 
-TEST_F(OpenCodeRules, RowsOfTheOtherModelAreNoted) {
-  add_text("a");
-  const auto store = make_opencode_store(folder_.string(), false, Disk::real());
-  EXPECT_TRUE(store->faults_of({"opencode.db", "s.json"}).empty());
-  run("DROP TABLE session_message; CREATE TABLE session_message (id TEXT, session_id TEXT, data TEXT)");
-  run("INSERT INTO session_message VALUES ('x', 's', '{}'), ('y', 's', '{}'), ('z', 'other', '{}')");
-  const auto found = store->faults_of({"opencode.db", "s.json"});
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].text, "2 records of the type session_message are not shown");
-  EXPECT_TRUE(found[0].is_note);
-}
-
 TEST_F(OpenCodeRules, ChangeMakesOpenLogsStaleAndTheStatAnother) {
   add_text("a");
   const OpenCodeSession before = read();

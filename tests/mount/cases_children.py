@@ -135,7 +135,7 @@ def test_children_move_live(case):
 
 
 def test_claude_child_whose_rows_come_late(case):
-    """A transcript without rows belongs to nobody; with its first row it moves to its starter."""
+    """A transcript below a session's folder belongs to that session also before it has a row."""
     claude = copied(case, "claude/projects", "projects")
     agents = claude / "projects" / "-tmp-demo-greeter" / STARTER / "subagents"
     row = {"parentUuid": None, "isSidechain": True, "agentId": "77", "type": "user", "uuid": "x1", "sessionId": STARTER,
@@ -143,9 +143,10 @@ def test_claude_child_whose_rows_come_late(case):
     with case.mount(f"store=claude={claude}") as mount:
         above = place_of(mount, STARTER)
         log = agents / "agent-77.jsonl"
-        visible_within(1, lambda: log.write_text(""), lambda: "claude-agent-77" in in_projects(mount), "the empty log")
+        child = f"{above}/children/claude-agent-77"
+        visible_within(1, lambda: log.write_text(""), lambda: place_of(mount, "agent-77") == child, "the empty log")
         visible_within(1, lambda: log.write_text(json.dumps(row) + "\n"),
-                       lambda: place_of(mount, "agent-77") == f"{above}/children/claude-agent-77", "the child")
+                       lambda: "job" in (mount / child / "transcript.md").read_text(), "its first row")
         assert "claude-agent-77" not in in_projects(mount), in_projects(mount)
 
 

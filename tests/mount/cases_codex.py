@@ -199,7 +199,7 @@ def test_codex_thread_is_live_while_codex_has_it(case):
         equal(status(folder)["state"], "quiet", "before")
         with lock.open("w") as held:
             visible_within(CHECKED, lambda: fcntl.flock(held, fcntl.LOCK_EX), lambda: status(folder)["state"] == "live", "live")
-            equal(status(folder)["why"], ["codex has the thread loaded"], "the reason")
+            equal(status(folder)["why"], [f"codex (process {os.getpid()}) has the thread loaded"], "the reason")
             equal(status(mount / "by-id" / FORKED)["state"], "quiet", "another thread")
             assert b"live" in case.arborfs("ls", "--store", f"codex={codex}").stdout, "ls"
         visible_within(CHECKED, lambda: None, lambda: status(folder)["state"] == "quiet", "quiet again")

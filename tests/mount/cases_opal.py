@@ -256,7 +256,8 @@ def test_damage_in_an_opal_log_stays_its_own(case):
     with case.mount(f"store=opal={opal}") as mount:
         folder = mount / "by-id" / "bad"
         equal(sorted(entry_ids(folder)), ["a", "b"], "entries")
-        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["malformed", "unfinished"], "damage")
+        equal([name.split("-")[1] for name in sorted(os.listdir(folder / "damage"))], ["unfinished"], "damage")
+        equal(status(folder)["notShown"], {"value": 1}, "JSON that is no message")
         assert (folder / "transcript.md").read_text() and (folder / "tree.txt").read_text(), folder
         assert status(mount / "by-id" / "headless")["problem"], "a session without header"
         equal(len(os.listdir(mount / "by-id")), 7, "sessions")

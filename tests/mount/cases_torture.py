@@ -41,7 +41,7 @@ def entry_id(generation, number):
 
 
 def text(generation, number):
-    return f"<g{generation} n{number}> " + "filler " * ((generation * 37 + number * 11) % 61)
+    return f"(g{generation} n{number}) " + "filler " * ((generation * 37 + number * 11) % 61)
 
 
 @functools.lru_cache(maxsize=None)
@@ -135,7 +135,7 @@ class Context:
 
 class Transcript:
     def look(self, folder):
-        return re.findall(r"<g(\d+) n(\d+)>", (folder / "transcript.md").read_text())
+        return re.findall(r"\(g(\d+) n(\d+)\)", (folder / "transcript.md").read_text())
 
     def fits(self, seen, generation, count, _):
         return seen == [(str(generation), str(number)) for number in range(1, count + 1)]

@@ -32,9 +32,9 @@ struct GeneratedTurn {
 
   [[nodiscard]] Lines lines() const {
     Lines lines;
-    const auto add = [&lines](const std::string& kind, const std::string& text) {
-      if (!text.empty()) {
-        lines.push_back(kind + " " + text);
+    const auto add = [&lines](const std::string& kind, const std::string& words) {
+      if (!words.empty()) {
+        lines.push_back(kind + " " + words);
       }
     };
     add("reasoning", reasoning);
@@ -492,7 +492,8 @@ inline std::unique_ptr<GeneratedSession> generated_session(const std::string& ag
            (one_in(4) ? "\n\"*`\\ \xC3\xA4\xF0\x9F\x98\x80" : "");
   };
   unsigned since_cut = 0;
-  for (unsigned turn = 0, turns = 2 + random() % 7; turn < turns; ++turn) {
+  const auto turns = static_cast<unsigned>(2 + random() % 7);
+  for (unsigned turn = 0; turn < turns; ++turn) {
     if (one_in(3)) {
       session->hide("keptfromthemodel" + std::to_string(seed) + "." + std::to_string(++said));
     }

@@ -8,3 +8,14 @@
 #define ARBORFS_SANITIZED 1
 #endif
 #endif
+
+namespace arborfs::testing {
+
+/// Tests over generated inputs make only one in so many where a sanitizer checks them.
+#ifdef ARBORFS_SANITIZED
+inline constexpr int kSanitizedShare = 10;
+#else
+inline constexpr int kSanitizedShare = 1;
+#endif
+
+}  // namespace arborfs::testing

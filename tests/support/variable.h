@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <string>
 
@@ -15,8 +16,12 @@ class Variable {
       old_ = old;
     }
     ::setenv(name, value.c_str(), 1);
+    ::tzset();  // if it is TZ
   }
-  ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
+  ~Variable() {
+    old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_);
+    ::tzset();
+  }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
 

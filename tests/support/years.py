@@ -21,6 +21,7 @@ class Expected:
     words: list = field(default_factory=list)  # all that was typed and answered, in order
     output: int = 0  # tokens of its own answers
     parent: str = ""  # the session that started it
+    has_gap: bool = False  # a row names a parent that was never written
 
 
 class Clock:
@@ -118,6 +119,7 @@ class ClaudeLog:
     def gap(self):
         """The next row names a parent that was never written."""
         self.leaf = self.year.new_id()
+        self.expected.has_gap = True
 
     def twice(self):
         """The program wrote all rows again."""

@@ -103,8 +103,9 @@ TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
   for (std::string row; std::getline(table, row);) {
     rows.push_back(row);
   }
-  EXPECT_THAT(rows, ElementsAre(StartsWith("REMOVED"), AllOf(HasSubstr("  -  "), EndsWith("  " + second)),
-                                AllOf(HasSubstr("  Kites  " + std::string(kFolder) + "  "), EndsWith(name))));
+  EXPECT_THAT(
+      rows, ElementsAre(StartsWith("REMOVED"), AllOf(HasSubstr("  (no conversation)  "), EndsWith("  " + second)),
+                        AllOf(HasSubstr("  Kites   "), HasSubstr("  " + std::string(kFolder) + "  "), EndsWith(name))));
   EXPECT_EQ(run({"restore", "--json"}), kDone);
   json::Document list;
   ASSERT_TRUE(json::parse(out(), list)) << out();
@@ -183,7 +184,8 @@ TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
   terminal.io.in_is_terminal = true;
   terminal.type("n\n");
   EXPECT_EQ(run({"rm", "bbbb", "cccc"}), kFailed);
-  EXPECT_THAT(err(), AllOf(HasSubstr("  bbbb (-)\n  cccc (-)\nremove these 2 sessions? [y/N]")));
+  EXPECT_THAT(err(),
+              AllOf(HasSubstr("  bbbb (no conversation)\n  cccc (no conversation)\nremove these 2 sessions? [y/N]")));
   EXPECT_EQ(files_below(store.sessions()), before);
   terminal.type("y\n");
   EXPECT_EQ(run({"rm", "bbbb", "cccc", "bbbb", "--json"}), kDone) << err();

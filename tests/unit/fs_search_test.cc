@@ -154,8 +154,8 @@ TEST_F(FsSearchTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
 
 TEST_F(FsSearchTest, ListedNamesLeadToTheirSessionsForAWhile) {
   const auto before = list("search/race condition");
-  ASSERT_THAT(before, ElementsAre("excerpts.md", "hits.json", "01-untitled"));
-  const std::string target = target_of("search/race condition/01-untitled");
+  ASSERT_THAT(before, ElementsAre("excerpts.md", "hits.json", "01-a-race-condition"));
+  const std::string target = target_of("search/race condition/01-a-race-condition");
   std::string longer;
   for (int i = 0; i < 3; ++i) {  // the first match is another one, and then the listed one matches no more
     put("cccc" + std::to_string(i), "race condition");
@@ -169,7 +169,7 @@ TEST_F(FsSearchTest, ListedNamesLeadToTheirSessionsForAWhile) {
   }
   catalog.rescan();
   EXPECT_THAT(list("search/race condition"), ElementsAre("excerpts.md", "hits.json"));
-  EXPECT_TRUE(find("search/race condition/01-untitled"));
+  EXPECT_TRUE(find("search/race condition/01-a-race-condition"));
   EXPECT_TRUE(find("search/race condition/" + longer));
 }
 

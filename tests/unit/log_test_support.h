@@ -99,8 +99,8 @@ inline std::string dump(const LogIndex& index) {
     const Entry& entry = index.entry(i);
     out += std::to_string(entry.offset) + "+" + std::to_string(index.length(i)) + " " +
            std::to_string(entry.timestamp_ms) + " " + std::string(index.name(i)) + " parent " +
-           std::to_string(index.parent(i)) + (index.is_orphan(i) ? " orphan" : "") +
-           (index.is_tip(i) ? " tip" : "") + (index.is_assistant(i) ? " assistant" : "") + "\n";
+           std::to_string(index.parent(i)) + (index.is_orphan(i) ? " orphan" : "") + (index.is_tip(i) ? " tip" : "") +
+           (index.is_assistant(i) ? " assistant" : "") + "\n";
   }
   out += "tips " + std::to_string(index.tip_count()) + " duplicates " + std::to_string(index.has_duplicate_ids()) +
          " malformed " + std::to_string(index.malformed_records()) + " size " + std::to_string(index.scanned_size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/census.h"
+#include "tests/support/sanitized.h"
 
 namespace arborfs {
 namespace {
@@ -18,7 +19,7 @@ using tests::CensusAgent;
 using tests::CensusInput;
 using tests::ReadLog;
 
-constexpr int kLogs = 1000;
+constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 constexpr int kMostRecords = 16;
 
 /// How the census spells the ids of records.
@@ -124,7 +125,7 @@ TEST(RecordsProperty, WordsOfEachRecordAreShownOrItsTypeIsCounted) {
   for (const CensusAgent& agent : tests::census_agents()) {
     SCOPED_TRACE(agent.name);
     Maker maker(agent, left_out_rows(agent), 17);
-    for (int i = 0; i < kLogs && !testing::Test::HasFatalFailure(); ++i) {
+    for (int i = 0; i < kLogs && !::testing::Test::HasFatalFailure(); ++i) {
       const MadeLog made = maker.make();
       expect_all_of(made, ReadLog(agent.format(), made.bytes));
     }

@@ -110,7 +110,7 @@ TEST(Transcript, HasAHeadingAndATextPerEntry) {
   EXPECT_EQ(transcript(session, {1, 2, 3}),
             "## user · 2026-02-16 11:20:30 +0100 · a1\n\nHi\n\n"
             "## assistant · a\\^\\[2\n\nHello\nthere\n\n"
-            "## value\n\n```json\n42\n```\n\n");
+            "## value\n\n42\n\n");
 }
 
 TEST(Transcript, OnlyGrowsWithThePath) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/store/resume.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/store_totals.h"
 #include "tests/support/temp_store.h"
 
@@ -19,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::StoreOfLines;
 
-constexpr int kStores = 1000;
+constexpr int kStores = 1000 / arborfs::testing::kSanitizedShare;
 
 /// How one agent keeps a session: the files of the one with this name, whose records say `inside`.
 struct Kind {

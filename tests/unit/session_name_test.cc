@@ -20,6 +20,7 @@
 #include "core/session/catalog.h"
 #include "core/views/session_slugs.h"
 #include "tests/support/said_rows.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
@@ -29,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::SaidRow;
 
-constexpr int kLogs = 1000;
+constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 constexpr std::size_t kColumns = 200;
 
 struct Agent {

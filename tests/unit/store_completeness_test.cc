@@ -16,6 +16,7 @@
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"
 #include "core/session/catalog.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -24,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Rng = std::mt19937;
 
-constexpr int kStores = 1000;  // of each format
+constexpr int kStores = 1000 / arborfs::testing::kSanitizedShare;  // of each format
 
 std::string uuid(std::uint32_t number) {
   std::string digits = std::to_string(100'000'000 + number);
@@ -228,7 +229,7 @@ TEST_P(StoreCompletenessTest, EveryNameOfALogIsASessionOnceOrCounted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, StoreCompletenessTest, ::testing::Range(std::size_t{0}, layouts().size()),
-                         [](const auto& info) { return std::string(layouts()[info.param].agent); });
+                         [](const auto& row) { return std::string(layouts()[row.param].agent); });
 
 }  // namespace
 }  // namespace arborfs

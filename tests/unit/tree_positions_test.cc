@@ -18,13 +18,14 @@
 #include "core/model/tree.h"
 #include "core/render/views.h"
 #include "tests/support/said_rows.h"
+#include "tests/support/sanitized.h"
 
 namespace arborfs {
 namespace {
 
 using testing::SaidRow;
 
-constexpr int kLogs = 1000;
+constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 
 const std::vector<const Format*>& all_formats() {
   static const std::vector<const Format*> formats{&omp_format(),  &pi_format(),     &opal_format(), &opencode_format(),

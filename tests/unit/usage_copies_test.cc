@@ -13,6 +13,7 @@
 
 #include "core/base/number_format.h"
 #include "core/json/document.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/store_totals.h"
 #include "tests/support/temp_store.h"
 
@@ -22,7 +23,7 @@ namespace {
 using stats::By;
 using testing::StoreOfLines;
 
-constexpr int kStores = 1000;
+constexpr int kStores = 1000 / arborfs::testing::kSanitizedShare;
 
 /// What a store must sum up to.
 struct Expected {
@@ -407,6 +408,10 @@ TEST(UsageCopies, OfGoatCountOnce) {
                                          R"("created_at":"2026-05-01T11:00:00Z","total_cost_usd":)" +
                                          json::number_text(cost + more) + "}"};
     store.files["fork/messages.jsonl"] = {message};
+    if (more > 0) {
+      store.files["fork/messages.jsonl"].push_back(
+          R"({"uuid":"u2","timestamp":"2026-05-01T12:00:00Z","message":{"role":"user","content":"y"}})");
+    }
     store.write();
     EXPECT_NEAR(store.sums().total().usage.cost, cost + more, 1e-9);
     ASSERT_FALSE(HasFailure()) << "store " << seed;

@@ -53,8 +53,9 @@ bool gets_new_session(const CommandLine& line, std::string_view agent) {
   return (line.run == run_fork || line.run == run_new) && line.agent == agent;
 }
 
-/// Warns of stores that cannot be read, and of named ones that are absent, except one that the command fills. Errors: not_found if none can be read,
-/// except for the doctor, which examines those that exist. The error names the folders unless no agent has any.
+/// Warns of stores that cannot be read, and of named ones that are absent, except one that the command fills. Errors:
+/// not_found if none can be read, except for the doctor, which examines those that exist. The error names the folders
+/// unless no agent has any.
 Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandLine& line, Terminal& io) {
   std::vector<std::string> warnings;
   std::string missing;

@@ -29,6 +29,11 @@ namespace {
 constexpr std::size_t kShown = 4096;
 constexpr const char* kEmpty = "the trash is empty";
 
+/// ` (title)`, or the words in parentheses for a session without a conversation.
+std::string in_parentheses(const std::string& title) {
+  return title.starts_with('(') ? " " + title : " (" + title + ")";
+}
+
 std::string shown_title(const std::string& title) {
   return title.empty() ? "-" : visible_line(title, kTitleCharacters);
 }
@@ -220,7 +225,7 @@ bool is_deletion_confirmed(const CommandLine& line, std::size_t count, Terminal&
 }  // namespace
 
 std::string described(const Listed& of) {
-  return visible_line(of.id, kShown) + " (" + shown_title(session_name(*of.session, kTitleCharacters)) + ")";
+  return visible_line(of.id, kShown) + in_parentheses(shown_title(session_name(*of.session, kTitleCharacters)));
 }
 
 bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
@@ -308,7 +313,7 @@ int run_trash(const CommandLine& line, Terminal& io) {
     names.item(one.name);
     ++deleted;
     if (line.dry_run && !line.json) {
-      io.out << "would delete " << visible_line(one.name, kShown) << " (" << shown_title(one.title) << ")\n";
+      io.out << "would delete " << visible_line(one.name, kShown) << in_parentheses(shown_title(one.title)) << "\n";
     }
   }
   if (!line.dry_run) {

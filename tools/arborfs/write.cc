@@ -164,11 +164,15 @@ bool begins_as_object(std::string_view text) {
   return text.starts_with('{');
 }
 
-/// `flag`: the name of a member that is true; "" for none.
+/// `flag`: the name of a member that is true; "" for none. A value that is not UTF-8 is returned as it is, for
+/// carry_out() to refuse: in JSON it would become another one.
 std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force,
                          std::string_view flag = "") {
   auto json = JsonText::object();
   for (const auto& [key, value] : members) {
+    if (!json::is_valid_utf8(value)) {
+      return value;
+    }
     if (!value.empty()) {
       json.add(key, value);
     }

@@ -180,47 +180,30 @@ std::optional<Message> attachment_of(const json::Value& record) {
   return message;
 }
 
-/// Members that rows of every type have.
-bool is_common(std::string_view key) {
-  constexpr std::array<std::string_view, 16> kCommon = {
+/// The members of a row that only it has, not those of every row of the tree (claude/FORMAT.md B3).
+std::string own_members(const json::Value& record) {
+  constexpr std::array<std::string_view, 16> kShared = {
       "type",      "uuid",     "parentUuid", "timestamp", "isSidechain", "sessionId", "cwd",     "version",
       "gitBranch", "userType", "entrypoint", "slug",      "agentId",     "isMeta",    "subtype", "logicalParentUuid"};
-  return std::find(kCommon.begin(), kCommon.end(), key) != kCommon.end();
-}
-
-/// The members that a row of its subtype has: those that are not containers on a line each, then the others.
-void add_own_members(Message& message, const json::Value& record) {
-  std::string lines = string_in(record, "subtype");
+  json::Document own(rapidjson::kObjectType);
   for (const auto& member : json::members(record)) {
-    const std::string_view key = json::as_string(member.name);
-    const bool is_plain = !member.value.IsObject() && !member.value.IsArray();
-    if (!is_common(key) && is_plain && !member.value.IsNull()) {
-      lines.append(lines.empty() ? "" : "\n").append(key).append(": ");
-      lines += member.value.IsString() ? std::string(json::as_string(member.value)) : json::stringify(member.value);
+    if (std::find(kShared.begin(), kShared.end(), json::as_string(member.name)) == kShared.end()) {
+      own.AddMember(json::copy(member.name, own), json::copy(member.value, own), own.GetAllocator());
     }
-  }
-  add_text(message, MessagePart::Kind::text, std::move(lines));
-  for (const auto& member : json::members(record)) {
-    if (!is_common(json::as_string(member.name)) && (member.value.IsObject() || member.value.IsArray())) {
-      add_value(message, std::string(json::as_string(member.name)), member.value);
-    }
-  }
-}
-
-std::optional<Message> system_of(const json::Value& record) {
-  if (!record.IsObject()) {
-    return std::nullopt;
   }
   return json::stringify(own);
 }
 
 /// What the program notes: its words, else its members.
 std::optional<Message> system_of(const json::Value& record) {
+  if (!record.IsObject()) {
+    return std::nullopt;
+  }
   Message message;
   if (const auto content = json::string_member(record, "content")) {
     add_text(message, MessagePart::Kind::text, std::string(*content));
   } else {
-    add_own_members(message, record);
+    message.push_back({MessagePart::Kind::fields, own_members(record), string_in(record, "subtype"), nullptr});
   }
   return message;
 }

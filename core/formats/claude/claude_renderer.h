@@ -15,7 +15,6 @@ class Renderer : public MessageRenderer {
   /// What is sent of the row.
   void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
   Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override;
-  [[nodiscard]] std::string continues(EntryType type, std::string_view raw) const override;
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;

@@ -144,8 +144,4 @@ Result<void> Renderer::read_turns(const SpokenPath& spoken, const TakeTurns& tak
   return {};
 }
 
-std::string Renderer::continues(EntryType type, std::string_view raw) const {
-  return type == EntryType::compaction ? skim::string_value(skim::member(raw, "logicalParentUuid")).value_or("") : "";
-}
-
 }  // namespace arborfs::claude

@@ -76,7 +76,8 @@ std::string usage_text(const json::Value& usage) {
 
 bool Renderer::is_in_transcript(std::string_view name) const {
   return name != "developer" && name != "harness" && name != "token_usage_record" && name != "token_count" &&
-         name != "ghost_snapshot" && name != "additional_tools" && name != "configuration_update" && name != "inherited_usage";
+         name != "ghost_snapshot" && name != "additional_tools" && name != "configuration_update" &&
+         name != "inherited_usage";
 }
 
 std::optional<Message> Renderer::message_of(EntryType type, const json::Value& record) const {

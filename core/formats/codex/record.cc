@@ -87,6 +87,9 @@ Origin origin_of(std::string_view kind, std::string_view text) {
   if (kind == "shell.user_command") {
     return Origin::shell;
   }
+  if (kind == "compaction.summary") {
+    return Origin::summary;
+  }
   return kind.empty() || kind == "unknown" ? by_text(text) : Origin::harness;
 }
 

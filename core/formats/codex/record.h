@@ -29,6 +29,7 @@ enum class Origin : std::uint8_t {
   harness,       // put in by Codex: instructions, the environment
   interruption,  // the mark of a turn that was stopped
   shell,         // a command that the user ran, with its output
+  summary,       // what a compaction left of the conversation
 };
 
 /// The kind of a content item, from its recorded kind ("" if the record names none) and its text.

@@ -75,6 +75,8 @@ std::string_view role_of_user_message(const Payload& payload) {
       return "interruption";
     case Origin::shell:
       return "shell_command";
+    case Origin::summary:
+      return "summary";
     case Origin::typed:
       break;
   }

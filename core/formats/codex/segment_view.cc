@@ -8,7 +8,6 @@
 #include "core/formats/codex/rollout_document.h"
 #include "core/json/document.h"
 #include "core/log/line_reader.h"
-#include "core/log/no_records.h"
 
 namespace arborfs::codex {
 namespace {

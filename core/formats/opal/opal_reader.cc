@@ -14,7 +14,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/log/line_reader.h"
-#include "core/log/no_records.h"
+#include "core/log/log_index.h"
 
 namespace arborfs::opal {
 namespace {

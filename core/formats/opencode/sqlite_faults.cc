@@ -28,32 +28,6 @@ Result<void> each_id(const sqlite::Connection& connection, const std::string& sq
   }
 }
 
-/// Rows of the tables with which newer versions try another model of a session (opencode/FORMAT.md B5).
-Result<void> find_other_rows(const sqlite::Connection& connection, const std::string& session,
-                             std::vector<Finding>& found) {
-  std::vector<std::string> tables;
-  ASSIGN_OR_RETURN(auto names,
-                   connection.prepare("SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE "
-                                      "m.name IN ('session_message', 'session_input') AND c.name = 'session_id'"));
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, names.step());
-    if (!has_row) {
-      break;
-    }
-    tables.emplace_back(names.text(0));
-  }
-  for (const std::string& table : tables) {
-    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT count(*) FROM " + table + " WHERE session_id = ?1"));
-    rows.bind(1, session);
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    const std::int64_t count = has_row ? rows.integer(0) : 0;
-    if (count > 0) {
-      found.push_back(not_shown_note(table, static_cast<std::uint64_t>(count)));
-    }
-  }
-  return {};
-}
-
 Result<void> find_in_rows(const sqlite::Connection& connection, const std::string& session,
                           std::vector<Finding>& found) {
   const std::string malformed(kMalformed);
@@ -68,7 +42,6 @@ Result<void> find_in_rows(const sqlite::Connection& connection, const std::strin
       each_id(connection,
               "SELECT id FROM part WHERE message_id IN (SELECT id FROM message WHERE session_id = ?1) AND " + malformed,
               session, add_malformed("part")));
-  RETURN_IF_ERROR(find_other_rows(connection, session, found));
   return each_id(connection,
                  "SELECT id FROM message WHERE session_id = ?1 AND CASE WHEN json_valid(data) THEN json_extract(data, "
                  "'$.role') = 'user' END AND NOT EXISTS (SELECT 1 FROM part WHERE message_id = message.id)",

@@ -10,7 +10,6 @@
 #include "core/formats/omp/log/record_scanner.h"
 #include "core/formats/omp/log/session_name.h"
 #include "core/json/document.h"
-#include "core/log/no_records.h"
 
 namespace arborfs {
 

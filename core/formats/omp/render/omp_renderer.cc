@@ -16,7 +16,7 @@
 namespace arborfs {
 namespace {
 
-/// True for a message in the user's name that omp made (omp/FORMAT.md C20).
+/// True for a message in the user's name that omp made (omp/FORMAT.md C25).
 bool is_put_in(std::string_view raw) {
   const std::string_view message = skim::member(raw, "message");
   return skim::is_truthy(skim::member(message, "synthetic"));
@@ -69,7 +69,7 @@ class OmpRenderer : public RecordRenderer {
   }
 
  protected:
-  /// Without files that were named on the command line, skills and reminders (omp/FORMAT.md C20).
+  /// Without files that were named on the command line, skills and reminders (omp/FORMAT.md C25).
   [[nodiscard]] std::string typed_in(std::string_view text) const override {
     static constexpr std::string_view kElements[] = {"file", "skill", "system-reminder", "system-notice"};
     return without_elements(text, kElements);

@@ -44,8 +44,8 @@ Result<void> check_log(const Session::Guard& guard) {
     return Error{Errc::read_only, guard.index().header().problem};
   }
   const auto& damage = guard.index().damage();
-  if (guard.log()->is_decoded() || std::any_of(damage.begin(), damage.end(),
-                                               [](const Damage& run) { return !run.is_replaced(); })) {
+  if (guard.log()->is_decoded() ||
+      std::any_of(damage.begin(), damage.end(), [](const Damage& run) { return !run.is_replaced(); })) {
     return Error{Errc::read_only, "the log has damaged lines, with which Opal does not load it"};
   }
   return {};

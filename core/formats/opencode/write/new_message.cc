@@ -41,12 +41,9 @@ Result<std::string> message_text(const NewMessage& wanted, std::int64_t created_
   }
   json::Document last;
   const json::Value* model = json::parse(before, last) ? json::member(last, "model") : nullptr;
-  if (model == nullptr) {
-    return Error{Errc::invalid_argument,
-                 "the user has not sent a message in this session yet, so the model for this one is not known"};
-  }
-  const std::string agent(json::string_member(last, "agent").value_or("build"));
-  return start + R"("agent":)" + json::stringify_string(agent) + R"(,"model":)" + json::stringify(*model) + "}";
+  const std::string agent(model == nullptr ? "build" : json::string_member(last, "agent").value_or("build"));
+  return start + R"("agent":)" + json::stringify_string(agent) +
+         (model == nullptr ? "}" : R"(,"model":)" + json::stringify(*model) + "}");
 }
 
 std::string part_text(const NewMessage& wanted, std::int64_t created_ms) {

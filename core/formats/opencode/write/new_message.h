@@ -33,7 +33,8 @@ std::int64_t time_behind(const LastMessage& last);
 /// True if the next message of the user goes to the agent and the model of this one.
 bool names_model(std::string_view message);
 
-/// The message without its ids. `before` is the last message for which names_model() is true, "" if there is none.
+/// The message without its ids. `before` is the last message for which names_model() is true, "" if there is none: then
+/// this one names none either, and OpenCode takes its default model (opencode/FORMAT.md G5).
 /// Errors: invalid_argument if it would be needed.
 Result<std::string> message_text(const NewMessage& wanted, std::int64_t created_ms, std::string_view before);
 /// Its only part, without the ids.

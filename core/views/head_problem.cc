@@ -1,6 +1,6 @@
-#include "core/session/head_problem.h"
+#include "core/views/head_problem.h"
 
-#include "core/log/no_records.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 
