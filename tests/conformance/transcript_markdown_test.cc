@@ -119,8 +119,9 @@ TEST_P(SampleTranscripts, HaveAHeadingForEachTurn) {
     const auto guard = session->read();
     ASSERT_TRUE(guard) << id;
     const auto path = people_path(guard->index(), guard->leaf());
+    const RecordRenderer& renderer = *session->format().renderer;
     const auto turns = std::count_if(path.begin(), path.end(), [&](const PeopleStep& step) {
-      return session->format().renderer->is_in_transcript(guard->index().name(step.ordinal));
+      return renderer.is_in_transcript(guard->index().name(step.ordinal));
     });
     const Headings found = headings_of(*text);
     EXPECT_EQ(found.turns, static_cast<std::size_t>(turns)) << id << "\n" << *text;
