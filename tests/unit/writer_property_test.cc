@@ -36,6 +36,15 @@ struct Model {
   [[nodiscard]] const Entry& entry(const std::string& id) const {
     return *std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.id == id; });
   }
+  /// What a label on the entry is on: the entry itself, or the nearest one before it that is no label.
+  [[nodiscard]] std::string labelled(const std::string& id) const {
+    for (std::string at = id; !at.empty(); at = entry(at).parent) {
+      if (!entry(at).is_label) {
+        return at;
+      }
+    }
+    return id;
+  }
   /// The ids from the root to the entry, without label entries.
   [[nodiscard]] std::vector<std::string> path(std::string id) const {
     std::vector<std::string> ids;
@@ -197,7 +206,7 @@ class Walk {
     const std::string text = "label " + std::to_string(below(1000));
     note("label " + target + " " + text);
     EXPECT_TRUE(stage_.writer().label(session_, {{target, text}}));
-    model_.labels[target] = text;
+    model_.labels[model_.labelled(target)] = text;
     appended(1, parent_of(model_.leaf), true);
   }
   void clear_label() {
