@@ -21,7 +21,9 @@ class ForwardingLog : public LogSource {
   [[nodiscard]] bool has_current_metadata() const override { return log_.has_current_metadata(); }
   [[nodiscard]] FileStat opened_bytes() const override { return log_.opened_bytes(); }
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override { return log_.splice_file(); }
+  [[nodiscard]] std::string_view place() const override { return log_.place(); }
   [[nodiscard]] bool is_decoded() const override { return log_.is_decoded(); }
+  [[nodiscard]] std::uint64_t raw_size() const override { return log_.raw_size(); }
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override {
     return log_.read_raw_at(offset, into);
   }

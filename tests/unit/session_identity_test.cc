@@ -136,6 +136,25 @@ TEST(SessionIdentityOfClaude, ContinuedTranscriptIsItsOwnSession) {
   EXPECT_EQ(catalog->view()->by_id[1].first, two);
 }
 
+// The same where its title stands in another log.
+TEST(SessionIdentityOfClaude, TranscriptWithItsTitleElsewhereIsItsOwnSession) {
+  const testing::TempStore scratch;
+  StoreOfLines store("claude", scratch.root() + "/claude");
+  const std::string one = "00000041-0000-4000-8000-000000000000";
+  const std::string two = "00000042-0000-4000-8000-000000000000";
+  add_claude(store, two, one);
+  store.files["projects/-w-p/00000043-0000-4000-8000-000000000000.jsonl"] = {
+      R"({"type":"summary","summary":"Parser repair","leafUuid":"u1"})"};
+  store.write();
+  const auto catalog = store.open();
+  ASSERT_EQ(catalog->view()->by_id.size(), 2U);
+  EXPECT_EQ(catalog->view()->by_id[0].first, two);
+  const SessionPtr session = catalog->view()->by_id[0].second;
+  EXPECT_EQ(session->title(), "Parser repair");
+  ASSERT_TRUE(session->refresh(Depth::index));
+  EXPECT_EQ(session->read()->index().header().id, two);
+}
+
 TEST(SessionIdentityOfClaude, SubAgentBelongsToTheSessionOfItsFolder) {
   const testing::TempStore scratch;
   StoreOfLines store("claude", scratch.root() + "/claude");
