@@ -46,7 +46,7 @@ std::string piece_of(const File& file, std::uint64_t offset, std::uint64_t lengt
 }
 
 std::string title_beside(const Dir& project, const LogPlace& place) {
-  const auto folder = project.open_in(std::string(place.stem()));
+  const auto folder = project.follow(std::string(place.stem()));
   const auto file = folder ? File::open_in(*folder, std::string(kTitleFile)) : Result<File>(folder.error());
   return file ? skim::string_value(skim::member(piece_of(*file, 0, kSummariesEnd), "customTitle")).value_or("") : "";
 }
@@ -84,7 +84,7 @@ bool take_summaries(std::string_view text, Summaries& summaries) {
 Summaries summaries_in(const Dir& project, const std::vector<FoundLog>& found) {
   Summaries summaries;
   for (const FoundLog& log : found) {
-    const auto file = File::open_in(project, log.place.file);
+    const auto file = File::follow_in(project, log.place.file);
     if (!file) {
       continue;
     }
@@ -100,8 +100,7 @@ Summaries summaries_in(const Dir& project, const std::vector<FoundLog>& found) {
   return summaries;
 }
 
-/// Calls visit(uuid) for the uuids of the rows in a piece of a log. Returns where the next piece must begin: behind the
-/// last whole one.
+/// Calls visit(uuid) for the uuids of the rows in a piece of a log.
 template <class Visit>
 void each_uuid(std::string_view text, const Visit& visit) {
   constexpr std::string_view kKey = "\"uuid\"";
@@ -118,17 +117,21 @@ void each_uuid(std::string_view text, const Visit& visit) {
   }
 }
 
-/// The title of the summary that leads to the latest row of the log; "" if none does.
+/// The title of the summary that leads to the latest row of the log; "" if none does. Reads the log from its end, where
+/// the row mostly is.
 std::string title_of_rows(const Dir& project, const FoundLog& log, const Summaries& summaries) {
   constexpr std::uint64_t kOverlap = 2 * kLongestId;  // of pieces, so that each uuid is whole in one
-  const auto file = File::open_in(project, log.place.file);
+  const auto file = File::follow_in(project, log.place.file);
+  const std::uint64_t first = log.stat.size > kSearched ? log.stat.size - kSearched : 0;
   std::string title;
-  for (std::uint64_t at = 0; file && at < std::min<std::uint64_t>(log.stat.size, kSearched); at += kRowsPiece) {
-    each_uuid(piece_of(*file, at, std::min(kRowsPiece + kOverlap, log.stat.size - at)), [&](std::string_view uuid) {
+  for (std::uint64_t end = log.stat.size; file && title.empty() && end > first;) {
+    const std::uint64_t begin = end - std::min(kRowsPiece, end - first);
+    each_uuid(piece_of(*file, begin, std::min(end + kOverlap, log.stat.size) - begin), [&](std::string_view uuid) {
       if (const auto found = summaries.find(std::string(uuid)); found != summaries.end()) {
         title = found->second;
       }
     });
+    end = begin;
   }
   return title;
 }
