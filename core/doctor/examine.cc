@@ -7,7 +7,6 @@
 
 #include "core/base/number_format.h"
 #include "core/doctor/tree_findings.h"
-#include "core/log/log_reader.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
 #include "core/views/head_problem.h"
@@ -86,7 +85,7 @@ std::optional<Reading> read_guarded(const Session& session, std::vector<Finding>
       return std::nullopt;
     }
     const LogIndex& index = guard->index();
-    find_in_tree(index, session.format().reader->only_grow(), found);
+    find_in_tree(index, found);
     same = same_ids_in(index);
     reading = {guard->log(), index.scanned_size(), shown_damage(*guard), {}, !guard->tail_aged()};
     reading.places.reserve(index.size());

@@ -23,8 +23,8 @@ bool has_compaction(const LogIndex& index) {
   return false;
 }
 
-void find_in_parents(const LogIndex& index, bool only_grows, std::vector<Finding>& found) {
-  const bool has_lost_parents = !only_grows && has_compaction(index);
+void find_in_parents(const LogIndex& index, std::vector<Finding>& found) {
+  const bool has_lost_parents = !index.only_grows() && has_compaction(index);
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     if (index.is_orphan(ordinal) && !has_lost_parents) {
       found.push_back(
@@ -91,8 +91,8 @@ Finding finding_about(const LogIndex& index, Ordinal ordinal, std::string_view k
   return {kind, std::move(text), index.entry(ordinal).offset, index.length(ordinal), ordinal};
 }
 
-void find_in_tree(const LogIndex& index, bool only_grows, std::vector<Finding>& found) {
-  find_in_parents(index, only_grows, found);
+void find_in_tree(const LogIndex& index, std::vector<Finding>& found) {
+  find_in_parents(index, found);
   find_in_labels(index, found);
   find_left_out(index, found);
 }

@@ -19,9 +19,9 @@ std::string id_words(const EntryId& id);
 Finding finding_about(const LogIndex& index, Ordinal ordinal, std::string_view kind, std::string text);
 
 /// Finds orphans, cycles, labels on missing entries, and types of records that are not shown. The caller holds the
-/// session's guard. In a log that does not only grow (LogReader::only_grow), a compaction may have removed parents:
+/// session's guard. In a log that does not only grow (LogIndex::only_grows), a compaction may have removed parents:
 /// orphans are then no damage.
-void find_in_tree(const LogIndex& index, bool only_grows, std::vector<Finding>& found);
+void find_in_tree(const LogIndex& index, std::vector<Finding>& found);
 
 /// An entry with the id of an earlier one.
 struct SameId {

@@ -22,6 +22,7 @@ class GrowingIndex final : public LogIndex {
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogSource& log) const override;
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const override;
   void apply(GrowthPtr growth) override;
+  [[nodiscard]] bool only_grows() const override { return true; }
 
  private:
   explicit GrowingIndex(std::unique_ptr<GrowingIndexState> state);

@@ -151,6 +151,9 @@ class LogIndex {
   /// True if there are exactly the entries of `before`, they and the damage are in the same places, and the header is
   /// the same. False for indexes without hashes of entries.
   [[nodiscard]] bool lies_as(const LogIndex& before) const;
+  /// True for a log that its agent only appends to (LogReader::only_grow): its entries are in the order in which they
+  /// were written.
+  [[nodiscard]] virtual bool only_grows() const { return false; }
   /// How many of the first entries the agent never changes again: as a rule, all.
   [[nodiscard]] Ordinal settled() const;
 

@@ -1,7 +1,6 @@
 #include "core/model/people_path.h"
 
 #include <algorithm>
-#include <typeinfo>
 #include <utility>
 
 namespace arborfs {
@@ -16,12 +15,6 @@ bool is_compaction(const LogIndex& index, Ordinal ordinal) {
 /// True if the record says that nothing came before its entry.
 bool is_start(const LogIndex& index, Ordinal ordinal) {
   return index.entry(ordinal).parent == 0 && index.parent_id(ordinal) == EntryId{EntryId::Kind::other, "null"};
-}
-
-/// True for a log in the order in which its agent wrote it: its index grows line by line. What a reader orders by
-/// itself, as the messages of Opal, stands before an entry for no reason of the conversation.
-bool is_in_order(const LogIndex& index) {
-  return typeid(index) != typeid(LogIndex);
 }
 
 Ordinal nearest_before(const LogIndex& index, Ordinal ordinal) {
@@ -86,7 +79,7 @@ Ordinal before_for_people(const LogIndex& index, Ordinal ordinal) {
     return named;
   }
   const bool continues = !is_start(index, ordinal) || is_compaction(index, ordinal);
-  return continues && !index.is_aside(ordinal) && is_in_order(index) ? nearest_before(index, ordinal) : kNoEntry;
+  return continues && !index.is_aside(ordinal) && index.only_grows() ? nearest_before(index, ordinal) : kNoEntry;
 }
 
 std::vector<PeopleStep> people_path(const LogIndex& index, Ordinal leaf) {

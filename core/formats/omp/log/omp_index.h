@@ -30,6 +30,7 @@ class OmpIndex final : public LogIndex {
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogSource& log) const override;
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const override;
   void apply(GrowthPtr growth) override;
+  [[nodiscard]] bool only_grows() const override { return true; }
 
  private:
   explicit OmpIndex(std::unique_ptr<OmpIndexState> state);
