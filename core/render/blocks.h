@@ -35,7 +35,7 @@ class Blocks {
     const AnyText trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       begin_block();
-      put_markdown(sink_, trimmed);
+      put_markdown(sink_, trimmed, MarkdownPlace::paragraphs);
     }
   }
 
@@ -44,7 +44,7 @@ class Blocks {
     const AnyText trimmed = without_end_newlines(text);
     if (!trimmed.empty()) {
       begin_block();
-      put_markdown_quote(sink_, trimmed);
+      put_markdown(sink_, trimmed, MarkdownPlace::quote);
     }
   }
 
@@ -125,7 +125,7 @@ class Blocks {
   /// Puts a scalar on the current line; containers as "...".
   void phrase(const Node& node) {
     if (is_text(node)) {
-      put_markdown_line(sink_, node.text());
+      put_markdown(sink_, node.text(), MarkdownPlace::line);
     } else if (is_container(node)) {
       sink_.raw("...");
     } else {

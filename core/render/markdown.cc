@@ -56,6 +56,39 @@ bool is_rule(std::string_view text) {
          text.find_first_not_of(std::array{mark, ' ', '\t', '\0'}.data()) == std::string_view::npos;
 }
 
+/// What is_plain_markdown() makes of a character.
+enum class Class : std::uint8_t {
+  plain,
+  mark,    // may begin something that as_markdown() changes
+  run,     // the same if it stands there three times
+  dash,    // the same if the line has nothing else after it
+  escape,  // begins a character that is spelled otherwise
+};
+constexpr auto kClasses = [] {
+  std::array<Class, 256> classes{};
+  for (const char c : std::string_view("<[#~=")) {
+    classes[static_cast<unsigned char>(c)] = Class::mark;
+  }
+  classes[static_cast<unsigned char>(':')] = Class::run;
+  classes[static_cast<unsigned char>('`')] = Class::run;
+  classes[static_cast<unsigned char>('-')] = Class::dash;
+  classes[static_cast<unsigned char>('\\')] = Class::escape;
+  return classes;
+}();
+
+/// The bytes of the dashes and blanks at the start of a part of a JSON string.
+std::size_t rule_length(std::string_view spelled) {
+  std::size_t at = 0;
+  for (;;) {
+    const std::string_view rest = spelled.substr(at);
+    const bool is_tab = rest.starts_with("\\t");
+    if (!is_tab && !rest.starts_with('-') && !rest.starts_with(' ')) {
+      return at;
+    }
+    at += is_tab ? 2 : 1;
+  }
+}
+
 class MarkdownText {
  public:
   MarkdownText(std::string_view text, MarkdownPlace place) : text_(text), place_(place) {
@@ -284,6 +317,38 @@ class MarkdownText {
 
 std::string as_markdown(std::string_view text, MarkdownPlace place) {
   return MarkdownText(text, place).make();
+}
+
+bool is_plain_markdown(std::string_view spelled) {
+  for (std::size_t at = 0; at < spelled.size(); ++at) {
+    const std::string_view rest = spelled.substr(at);
+    switch (kClasses[static_cast<unsigned char>(spelled[at])]) {
+      case Class::plain:
+        continue;
+      case Class::mark:
+        return false;
+      case Class::run:
+        if (rest.size() > 2 && rest[1] == rest[0] && rest[2] == rest[0]) {
+          return false;
+        }
+        continue;
+      case Class::dash: {
+        at += rule_length(rest);
+        const std::string_view behind = spelled.substr(at);
+        if (behind.empty() || behind.starts_with("\\n") || behind.starts_with("\\r")) {
+          return false;
+        }
+        --at;
+        continue;
+      }
+      case Class::escape:
+        if (rest.size() < 2 || std::string_view("ntrbf\"/").find(rest[1]) == std::string_view::npos) {
+          return false;  // it may stand for any character
+        }
+        ++at;
+    }
+  }
+  return true;
 }
 
 }  // namespace arborfs

@@ -72,7 +72,7 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
     this->sink_.raw(std::to_string(++this->images_));
     if (!mime_type.empty()) {
       this->sink_.raw(": ");
-      put_markdown_line(this->sink_, mime_type);
+      put_markdown(this->sink_, mime_type, MarkdownPlace::line);
     }
     this->sink_.raw("]");
   }
@@ -82,16 +82,12 @@ class MessageBlocks : public Blocks<SlowNode, Sink> {
     this->sink_.raw("**error**");
     if (!error.tool.empty()) {
       this->sink_.raw(" from ");
-      put_markdown_line(this->sink_, std::string_view(error.tool));
+      put_markdown(this->sink_, std::string_view(error.tool), MarkdownPlace::line);
     }
   }
 };
 
 }  // namespace
-
-std::string MessageRenderer::kind_of(const json::Value& record) const {
-  return std::string(json::string_member(record, "type").value_or(""));
-}
 
 std::optional<RecordUsage> MessageRenderer::usage_of(EntryType /*type*/, const json::Value& /*record*/) const {
   return std::nullopt;
@@ -206,8 +202,9 @@ std::string MessageRenderer::first_words(EntryType type, std::string_view raw, s
     return first_line_of(sink.head(), columns);
   }
   const auto message = message_of(type, record);
-  if (const std::string kind = message ? "" : kind_of(record); !kind.empty()) {
-    return visible_line("(" + kind + ")", columns);
+  const std::string type_word(message ? "" : json::string_member(record, "type").value_or(""));
+  if (!type_word.empty()) {
+    return visible_line("(" + type_word + ")", columns);
   }
   put_parts(record, message, sink);
   return first_line_of(sink.head(), columns);

@@ -41,9 +41,6 @@ class MessageRenderer : public RecordRenderer {
   /// The content of the record; nothing if it is not a message of this agent: all of it is then shown, as an
   /// outline.
   [[nodiscard]] virtual std::optional<Message> message_of(EntryType type, const json::Value& record) const = 0;
-  /// The agent's word for a record without a message, which stands for its first words; "" for none. The default is its
-  /// `type`.
-  [[nodiscard]] virtual std::string kind_of(const json::Value& record) const;
   /// As add_turns(). False for a record whose text is to be added instead.
   virtual bool add_turns_of(const SpokenEntry& /*entry*/, const json::Value& /*record*/,
                             std::vector<Turn>& /*turns*/) const {

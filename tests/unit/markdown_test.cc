@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+#include <vector>
+
+#include "core/json/document.h"
 
 namespace arborfs {
 namespace {
@@ -19,6 +23,31 @@ TEST(Markdown, KeepsWhatIsNoDanger) {
         "a < b, a <= b, 1 <2", "C# and #tag in the line", "`<div>` and ``[`` are code", "C:\\Users is", "> quoted"}) {
     EXPECT_EQ(paragraphs(text), text);
   }
+}
+
+// Made of what as_markdown() looks for. Where it is said to change nothing, it changes nothing; linear in time.
+TEST(Markdown, PlainTextStaysAsItIsEverywhere) {
+  const std::vector<std::string> pieces = {"a", " ",   "\n", "\t", "-",   "--",     "=",       "#",
+                                           "`", "```", "~",  ":",  "<b>", "[",      "]",       "1.",
+                                           "*", ">",   "\\", "\"", "\r",  "\u0001", "\xC3\xA4"};
+  std::mt19937 random(28);
+  int plain = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text;
+    for (auto left = random() % 7; left > 0; --left) {
+      text += pieces[random() % pieces.size()];
+    }
+    const std::string quoted = json::stringify_string(text);
+    if (is_plain_markdown(std::string_view(quoted).substr(1, quoted.size() - 2))) {
+      ++plain;
+      for (const auto place : {MarkdownPlace::paragraphs, MarkdownPlace::quote, MarkdownPlace::line}) {
+        ASSERT_EQ(as_markdown(text, place), text);
+      }
+    }
+  }
+  EXPECT_GT(plain, 1000);
+  EXPECT_TRUE(is_plain_markdown(R"(fix the bug, please: it says \" no\"\nand - of course - \tonly `once`)"));
+  EXPECT_TRUE(is_plain_markdown(std::string(10'000'000, '-') + "a"));
 }
 
 TEST(Markdown, EscapesHeadings) {

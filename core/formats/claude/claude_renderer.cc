@@ -252,12 +252,6 @@ std::optional<Message> Renderer::message_of(EntryType /*type*/, const json::Valu
   return message;
 }
 
-std::string Renderer::kind_of(const json::Value& record) const {
-  const json::Value* attachment = json::member(record, "attachment");
-  const std::string kind = attachment == nullptr ? string_in(record, "subtype") : string_in(*attachment, "type");
-  return kind.empty() ? MessageRenderer::kind_of(record) : kind;
-}
-
 std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Value& record) const {
   const json::Value* said = json::member(record, "message");
   const json::Value* usage = said == nullptr ? nullptr : json::member(*said, "usage");

@@ -18,8 +18,6 @@ class Renderer : public MessageRenderer {
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;
-  /// The subtype of a system row, the type of an attachment.
-  [[nodiscard]] std::string kind_of(const json::Value& record) const override;
   [[nodiscard]] std::string typed_in(std::string_view text) const override;
   [[nodiscard]] std::string command_in(std::string_view text) const override;
   [[nodiscard]] std::optional<RecordUsage> usage_of(EntryType type, const json::Value& record) const override;

@@ -98,12 +98,6 @@ std::optional<Message> Renderer::message_of(EntryType type, const json::Value& r
   return is_event ? message_of_event(*payload) : message_of_item(*payload);
 }
 
-std::string Renderer::kind_of(const json::Value& record) const {
-  const json::Value* payload = json::member(record, "payload");
-  const std::string kind = payload == nullptr ? "" : std::string(json::string_member(*payload, "type").value_or(""));
-  return kind.empty() ? MessageRenderer::kind_of(record) : kind;
-}
-
 std::optional<RecordUsage> Renderer::usage_of(EntryType type, const json::Value& record) const {
   const Told told = told_by(record);
   if (told.shown() == nullptr) {

@@ -17,7 +17,6 @@ class Renderer : public MessageRenderer {
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;
-  [[nodiscard]] std::string kind_of(const json::Value& record) const override;
   /// Without what editors and Codex put before the request (codex/FORMAT.md E1).
   [[nodiscard]] std::string typed_in(std::string_view text) const override;
   [[nodiscard]] std::string command_in(std::string_view text) const override;
