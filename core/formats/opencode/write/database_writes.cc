@@ -72,7 +72,7 @@ Result<LastMessage> message_before(const Connection& database, const std::string
 Result<std::string> insert_message(const Connection& database, const std::string& session, const NewMessage& wanted,
                                    std::int64_t created_ms) {
   ASSIGN_OR_RETURN(const auto before, message_with_model(database, session));
-  ASSIGN_OR_RETURN(const auto data, message_text(wanted, created_ms, before));
+  const std::string data = message_text(wanted, created_ms, before);
   const std::string message = new_id("msg", created_ms, 1);
   RETURN_IF_ERROR(
       run(database, "INSERT INTO message(id, session_id, data, time_created, time_updated) VALUES(?1, ?2, ?3, ?4, ?4)",
@@ -113,9 +113,7 @@ Result<void> DatabaseWrites::check_add(const SessionStore& store, const LogPlace
   const std::string id(place.stem());
   const sqlite::Database database(store.path_of(place), tables_read(), store.disk());
   return database.read([&](const Connection& connection) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto last, message_before(connection, id, wanted));
-    ASSIGN_OR_RETURN(const auto with_model, message_with_model(connection, id));
-    RETURN_IF_ERROR(message_text(wanted, time_behind(last), with_model));
+    RETURN_IF_ERROR(message_before(connection, id, wanted));
     return {};
   });
 }

@@ -139,7 +139,7 @@ class MessageOnItsWay {
   }
 
   Result<void> prepare(const NewMessage& wanted, std::int64_t created_ms, std::string_view before) {
-    ASSIGN_OR_RETURN(const auto info, message_text(wanted, created_ms, before));
+    const std::string info = message_text(wanted, created_ms, before);
     message_ = new_id("msg", created_ms, 1);
     part_ = new_id("prt", created_ms, 2);
     ASSIGN_OR_RETURN(auto messages, storage_.make_folder(disk_, "message", session_));
@@ -223,8 +223,7 @@ Result<void> FileWrites::check_add(const SessionStore& store, const LogPlace& pl
   const SessionName session = session_at(place);
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
   ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
-  ASSIGN_OR_RETURN(const MessagesSeen seen, messages_before(storage, file, session, wanted));
-  RETURN_IF_ERROR(message_text(wanted, time_behind(seen.last), seen.with_model));
+  RETURN_IF_ERROR(messages_before(storage, file, session, wanted));
   return {};
 }
 

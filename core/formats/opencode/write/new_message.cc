@@ -33,7 +33,7 @@ bool names_model(std::string_view message) {
          !skim::is_string(skim::member(model, "modelID"), "run-summary");
 }
 
-Result<std::string> message_text(const NewMessage& wanted, std::int64_t created_ms, std::string_view before) {
+std::string message_text(const NewMessage& wanted, std::int64_t created_ms, std::string_view before) {
   const std::string start = R"({"role":"user","time":{"created":)" + std::to_string(created_ms) + "},";
   if (wanted.is_summary) {
     return start + R"("summary":{"title":"GitHub Action Run Summary","diffs":[]},"agent":"fro-bot","model":)" +

@@ -35,8 +35,7 @@ bool names_model(std::string_view message);
 
 /// The message without its ids. `before` is the last message for which names_model() is true, "" if there is none: then
 /// this one names none either, and OpenCode takes its default model (opencode/FORMAT.md G5).
-/// Errors: invalid_argument if it would be needed.
-Result<std::string> message_text(const NewMessage& wanted, std::int64_t created_ms, std::string_view before);
+std::string message_text(const NewMessage& wanted, std::int64_t created_ms, std::string_view before);
 /// Its only part, without the ids.
 std::string part_text(const NewMessage& wanted, std::int64_t created_ms);
 

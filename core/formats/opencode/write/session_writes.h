@@ -17,7 +17,7 @@ namespace arborfs::opencode {
 class SessionWrites {
  public:
   virtual ~SessionWrites() = default;
-  /// Errors also: those of check_follows() and message_text(); invalid_argument if messages are undone.
+  /// Errors also: those of check_follows(); invalid_argument if messages are undone.
   virtual Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
   /// Fails as add() would fail now. Reads only.
   virtual Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
