@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "core/base/result_macros.h"
+#include "core/base/stripped.h"
 
 namespace arborfs {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
-}
 
 }  // namespace
 
@@ -44,7 +37,7 @@ Result<const LineReader::Line*> LineReader::next() {
     if (!line_.is_too_long) {
       const auto size = static_cast<std::size_t>(line_.length);
       ASSIGN_OR_RETURN(const auto text, window_.view(at_, size));
-      line_.text = trimmed(text.substr(0, size));
+      line_.text = stripped(text.substr(0, size), kBlank);
       line_.offset += line_.text.empty() ? 0 : static_cast<std::uint64_t>(line_.text.data() - text.data());
       line_.length = line_.text.size();
     }

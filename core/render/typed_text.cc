@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/stripped.h"
+
 namespace arborfs {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
-
-std::string_view without_ends(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  return begin == std::string_view::npos ? std::string_view()
-                                         : text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
-}
 
 struct Element {
   std::string_view content;
@@ -53,13 +49,13 @@ std::string without_elements(std::string_view text, std::span<const std::string_
     at = from = found->end;
   }
   kept += text.substr(std::min(from, text.size()));
-  return std::string(without_ends(kept));
+  return std::string(stripped(kept));
 }
 
 std::string_view element_in(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1)) {
     if (const auto found = element_at(text, at, name)) {
-      return without_ends(found->content);
+      return stripped(found->content);
     }
   }
   return {};

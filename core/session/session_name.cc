@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/stripped.h"
 #include "core/log/forwarding_log.h"
 #include "core/log/log_reader.h"
 #include "core/model/blob_source.h"
@@ -41,9 +42,7 @@ class NoBlobs final : public BlobSource {
 };
 
 std::string on_one_line(std::string_view text, std::size_t columns) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  const std::string_view head = text.substr(begin, columns * kBytesACharacter);
-  return visible_line(head.substr(0, head.find_last_not_of(" \t\r\n") + 1), columns);
+  return visible_line(stripped(stripped(text).substr(0, columns * kBytesACharacter)), columns);
 }
 
 class OpeningSearch {

@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/stripped.h"
 #include "core/json/document.h"
 
 namespace arborfs {
 
-/// Without white space at both ends.
-std::string_view stripped(std::string_view text);
 /// Takes the first line off; without its line feed.
 std::string_view take_line(std::string_view& text);
 /// The words of a line, split at blanks.

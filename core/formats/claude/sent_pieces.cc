@@ -5,19 +5,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/base/stripped.h"
 #include "core/formats/claude/preserved.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 
 namespace arborfs::claude {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kWhite = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kWhite);
-  return first == std::string_view::npos ? text.substr(text.size())
-                                         : text.substr(first, text.find_last_not_of(kWhite) + 1 - first);
-}
 
 /// Reads the pieces of one row.
 class Pieces {
@@ -84,7 +78,7 @@ class Pieces {
   void add(Piece piece, std::string_view content) {
     piece.is_string = content.starts_with('"');
     if (content.starts_with('[')) {
-      content = trimmed(content.substr(1, content.size() - 2));
+      content = stripped(content.substr(1, content.size() - 2));
     } else if (!piece.is_string) {
       return;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/stripped.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/json/utf8.h"
@@ -31,7 +32,7 @@ constexpr std::array kOpenings = {
 };
 
 Origin by_text(std::string_view text) {
-  text = trimmed(text);
+  text = stripped(text);
   for (const Opening& opening : kOpenings) {
     if (starts_with_word(text, opening.text)) {
       return opening.origin;
@@ -41,13 +42,6 @@ Origin by_text(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kWhite = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kWhite);
-  return first == std::string_view::npos ? std::string_view()
-                                         : text.substr(first, text.find_last_not_of(kWhite) + 1 - first);
-}
 
 bool is_object(std::string_view text) {
   if (!text.starts_with('{') || !json::is_valid_utf8(text)) {

@@ -14,9 +14,6 @@ inline constexpr std::uint64_t kLongestHead = 1 << 20;
 /// True for the text of one JSON object in UTF-8.
 bool is_object(std::string_view text);
 
-/// The text without white space around it.
-std::string_view trimmed(std::string_view text);
-
 /// The value of a number that counts something; nothing for other values.
 std::optional<std::uint64_t> count_of(std::string_view literal);
 

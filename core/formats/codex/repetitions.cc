@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/stripped.h"
 #include "core/formats/codex/record.h"
 #include "core/log/record_hash.h"
 
@@ -27,7 +28,7 @@ std::string without_hidden(std::string_view text) {
 std::uint64_t hash_of_words(std::string_view text) {
   const bool may_hide = text.find("<oai-mem-citation>") != std::string_view::npos ||
                         text.find("<proposed_plan>") != std::string_view::npos;
-  return may_hide ? record_hash(trimmed(without_hidden(text))) : record_hash(trimmed(text));
+  return may_hide ? record_hash(stripped(without_hidden(text))) : record_hash(stripped(text));
 }
 
 void Repetitions::take_item(const Speech& item) {
@@ -46,7 +47,7 @@ void Repetitions::take_item(const Speech& item) {
 }
 
 bool Repetitions::is_new_prompt(const Speech& event) {
-  const std::string_view said = trimmed(event.text.substr(0, kMostKept));
+  const std::string_view said = stripped(event.text.substr(0, kMostKept));
   if (said.empty()) {
     return false;
   }

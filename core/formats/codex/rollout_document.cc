@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/result_macros.h"
+#include "core/base/stripped.h"
 #include "core/formats/codex/record.h"
 #include "core/json/json_cursor.h"
 #include "core/json/places.h"
@@ -28,7 +29,7 @@ Result<std::optional<RolloutDocument>> read_document(const LogSource& file, std:
   }
   RolloutDocument document;
   ASSIGN_OR_RETURN(document.text, file.read(0, length));
-  const std::string_view object = trimmed(document.text);
+  const std::string_view object = stripped(document.text);
   const std::string_view items = is_object(object) ? skim::member(object, "items") : std::string_view();
   if (!items.starts_with('[')) {
     return std::optional<RolloutDocument>();
@@ -42,7 +43,7 @@ Result<std::optional<RolloutDocument>> read_document(const LogSource& file, std:
 }
 
 std::string session_in(std::string_view start) {
-  return std::string(skim::member(trimmed(start), "session"));
+  return std::string(skim::member(stripped(start), "session"));
 }
 
 }  // namespace arborfs::codex

@@ -2,20 +2,13 @@
 
 #include <algorithm>
 
+#include "core/base/stripped.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::opencode {
 namespace {
-
-constexpr std::string_view kSpaces = " \t\r\n";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpaces);
-  return first == std::string_view::npos ? std::string_view()
-                                         : text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
-}
 
 /// The size of the string at the start of `json`, quotation marks included.
 std::size_t end_of_string(std::string_view json) {
@@ -33,7 +26,7 @@ std::size_t end_of_string(std::string_view json) {
 
 /// The object with further members at its end; "" if `json` is not an object.
 std::string with_members(std::string_view json, std::string_view members) {
-  const std::string_view object = trimmed(json);
+  const std::string_view object = stripped(json);
   if (!object.starts_with('{') || !is_json(object)) {
     return "";
   }
@@ -48,7 +41,7 @@ std::string with_members(std::string_view json, std::string_view members) {
 }  // namespace
 
 bool is_json(std::string_view text) {
-  const std::string_view value = trimmed(text);
+  const std::string_view value = stripped(text);
   const json::ValueEnd end = json::scan_value(value, 0);
   return end.verdict == json::ValueScanner::Verdict::value && end.end == value.size();
 }
@@ -109,7 +102,7 @@ void EntryText::add_part(std::string_view json, std::string_view ids) {
 
 /// On one line, so that nothing in it can look like an entry.
 void EntryText::add_damage(std::string_view text) {
-  std::string line(trimmed(text));
+  std::string line(stripped(text));
   std::replace(line.begin(), line.end(), '\n', ' ');
   if (line.empty()) {
     return;
