@@ -76,6 +76,21 @@ constexpr auto kClasses = [] {
   return classes;
 }();
 
+/// The place of the next character from `at` on that is not plain; the end if there is none. Eight at a time.
+std::size_t next_special(std::string_view text, std::size_t at) {
+  const auto class_at = [&](std::size_t i) {
+    return static_cast<unsigned>(kClasses[static_cast<unsigned char>(text[i])]);
+  };
+  while (text.size() - at >= 8 && (class_at(at) | class_at(at + 1) | class_at(at + 2) | class_at(at + 3) |
+                                   class_at(at + 4) | class_at(at + 5) | class_at(at + 6) | class_at(at + 7)) == 0) {
+    at += 8;
+  }
+  while (at < text.size() && class_at(at) == 0) {
+    ++at;
+  }
+  return at;
+}
+
 /// The bytes of the dashes and blanks at the start of a part of a JSON string.
 std::size_t rule_length(std::string_view spelled) {
   std::size_t at = 0;
@@ -320,7 +335,7 @@ std::string as_markdown(std::string_view text, MarkdownPlace place) {
 }
 
 bool is_plain_markdown(std::string_view spelled) {
-  for (std::size_t at = 0; at < spelled.size(); ++at) {
+  for (std::size_t at = next_special(spelled, 0); at < spelled.size(); at = next_special(spelled, at + 1)) {
     const std::string_view rest = spelled.substr(at);
     switch (kClasses[static_cast<unsigned char>(spelled[at])]) {
       case Class::plain:

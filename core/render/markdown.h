@@ -23,7 +23,8 @@ enum class MarkdownPlace : std::uint8_t {
 std::string as_markdown(std::string_view text, MarkdownPlace place);
 
 /// True for a JSON string, given without its quotes, that as_markdown() surely leaves as it is wherever it stands. Most
-/// texts are such, and are measured without being decoded: the sizes of the texts of a log take a third less time.
+/// texts are such, and are measured without being decoded: the sizes of the texts of a log cost 48 million instructions
+/// instead of 85 (tests/instructions, index_sizes).
 bool is_plain_markdown(std::string_view spelled);
 
 /// Puts text as it is where it stands.
