@@ -4,20 +4,26 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <optional>
 #include <shared_mutex>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/sqlite/looking_vfs.h"
 #include "core/sqlite/private_copy.h"
 #include "core/sqlite/shared_memory_gate.h"
+#include "core/sqlite/write_ahead_log.h"
 
 namespace arborfs::sqlite {
 namespace {
 
-constexpr int kTries = 4;
+/// A program that opens the database for each of its changes, and closes it, may get in between some times.
+constexpr int kFewestTries = 4;
+constexpr std::chrono::milliseconds kKeepTrying{500};
 constexpr const char* kCannotLook = "cannot open the database";
 
 /// The stat of a regular file; nothing if there is none.
@@ -52,15 +58,29 @@ int allow_reading(void* tables, int action, const char* table, const char* /*col
   }
 }
 
+/// Begins to see one state of the database, which keeps no writer waiting. Reads the schema.
+Result<void> begin_reading(const Connection& connection) {
+  RETURN_IF_ERROR(connection.run("BEGIN"));
+  return connection.run("SELECT count(*) FROM sqlite_schema");
+}
+
+/// True if what failed last on the connection can be read from a copy: only a writer may repair the files in place, or
+/// this user may not look at the -shm.
+bool needs_writer(sqlite3* connection) {
+  const int code = sqlite3_errcode(connection) & 0xFF;
+  const bool is_refused = code == SQLITE_CANTOPEN && sqlite3_system_errno(connection) == EACCES;
+  return is_refused || code == SQLITE_READONLY || code == SQLITE_PROTOCOL;
+}
+
 }  // namespace
 
 /// The files next to the database.
 struct Database::Files {
   DatabaseState state;
-  bool has_database = false;
+  FileStat journal;  // all zero if there is none
   bool has_shm = false;
-  bool has_wal = false;
-  bool has_journal = false;
+  [[nodiscard]] bool has_wal() const { return state.wal.size > 0; }
+  [[nodiscard]] bool has_journal() const { return journal.size > 0; }
   bool operator==(const Files&) const = default;
 };
 
@@ -70,16 +90,8 @@ Database::Database(std::string path, std::vector<std::string> tables, Disk& disk
 Database::~Database() = default;
 
 Database::Files Database::look() const {
-  Files files;
-  const auto database = stat_of(path_);
-  const auto wal = stat_of(path_ + "-wal");
-  const auto journal = stat_of(path_ + "-journal");
-  files.has_database = database.has_value();
-  files.has_wal = wal && wal->size > 0;
-  files.has_shm = stat_of(path_ + "-shm").has_value();
-  files.has_journal = journal && journal->size > 0;
-  files.state = {database.value_or(FileStat()), wal.value_or(FileStat())};
-  return files;
+  const DatabaseState state{stat_of(path_).value_or(FileStat()), stat_of(path_ + "-wal").value_or(FileStat())};
+  return {state, stat_of(path_ + "-journal").value_or(FileStat()), stat_of(path_ + "-shm").has_value()};
 }
 
 Result<DatabaseState> Database::state() const {
@@ -101,17 +113,12 @@ void Database::restrict_to_tables(sqlite3* connection) const {
 
 Result<void> Database::read(const Reading& reading) const {
   RETURN_IF_ERROR(state());
-  for (int i = 0; i < kTries; ++i) {
-    const Files files = look();
-    const bool is_open_elsewhere = (files.has_shm && files.has_wal) || files.has_journal;
-    if (is_open_elsewhere) {
-      auto done = read_shared(reading);
-      if (done || look() == files || i + 1 == kTries) {
-        return done;
-      }
-      continue;
+  const auto deadline = std::chrono::steady_clock::now() + kKeepTrying;
+  for (int tries = 0; tries < kFewestTries || std::chrono::steady_clock::now() < deadline; ++tries) {
+    if (tries >= kFewestTries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ASSIGN_OR_RETURN(const bool is_reliable, files.has_wal ? read_copy(files, reading) : read_closed(files, reading));
+    ASSIGN_OR_RETURN(const bool is_reliable, read_once(look(), reading));
     if (is_reliable) {
       return {};
     }
@@ -119,13 +126,29 @@ Result<void> Database::read(const Reading& reading) const {
   return Error{Errc::busy, "the database changes faster than it can be read"};
 }
 
-/// The transaction makes the statements see one state. It keeps no writer waiting.
-Result<void> Database::read_shared(const Reading& reading) const {
-  const std::shared_lock look(shared_memory_gate());
+/// False if the files changed in a way that makes what was read unreliable.
+Result<bool> Database::read_once(const Files& files, const Reading& reading) const {
+  const bool has_pages_in_wal = files.has_wal() && may_hold_pages_in_wal(path_);
+  if (files.has_journal() || (files.has_shm && has_pages_in_wal)) {
+    return read_shared(files, reading);
+  }
+  return has_pages_in_wal ? read_copy(files, reading) : read_closed(files, reading);
+}
+
+Result<bool> Database::read_shared(const Files& files, const Reading& reading) const {
+  std::shared_lock looking(shared_memory_gate());
   ASSIGN_OR_RETURN(const auto connection, open("?mode=ro&readonly_shm=1"));
-  RETURN_IF_ERROR(connection.run("BEGIN"));
+  if (const auto begun = begin_reading(connection); !begun) {
+    if (!(look() == files)) {
+      return false;
+    }
+    RETURN_IF_ERROR(needs_writer(connection.handle()) ? Result<void>() : begun);
+    looking.unlock();
+    return read_copy(files, reading);
+  }
   restrict_to_tables(connection.handle());
-  return reading(connection);
+  RETURN_IF_ERROR(reading(connection));
+  return true;
 }
 
 /// False if a program opened the database meanwhile.
@@ -143,7 +166,7 @@ Result<bool> Database::read_closed(const Files& files, const Reading& reading) c
 /// False if the files changed while they were copied.
 Result<bool> Database::read_copy(const Files& files, const Reading& reading) const {
   const std::lock_guard lock(copy_mutex_);
-  if (copy_ == nullptr || !(copied_ == files.state)) {
+  if (copy_ == nullptr || !(*copied_ == files)) {
     copy_.reset();
     ASSIGN_OR_RETURN(const auto source, open("?mode=ro&immutable=1"));
     auto copy = PrivateCopy::make(source, path_, disk_);
@@ -151,7 +174,7 @@ Result<bool> Database::read_copy(const Files& files, const Reading& reading) con
       return false;
     }
     ASSIGN_OR_RETURN(copy_, std::move(copy));
-    copied_ = files.state;
+    copied_ = std::make_unique<const Files>(files);
     restrict_to_tables(copy_->connection().handle());
   }
   RETURN_IF_ERROR(reading(copy_->connection()));

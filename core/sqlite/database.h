@@ -1,7 +1,8 @@
 // SQLite databases of other programs, as a reader sees them: reading creates, changes and removes no file next to the
 // database, and no lock is held longer than one call of Database::read. A database that its program has open is read
-// through the program's own -shm; a closed database is read directly; a database with a -wal and no -shm is read from a
-// private copy.
+// through the program's own -shm; a closed database, also beside a -wal that holds no page, is read directly. What only
+// a writer could read in place is read from a private copy: a -wal without a -shm, or with one that a killed program
+// left half written or that this user may not read, and a database with a change that has to be rolled back.
 #pragma once
 
 #include <algorithm>
@@ -42,9 +43,9 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   using Reading = std::function<Result<void>(const Connection& connection)>;
-  /// Opens the database and calls `reading` with it, which sees one state of it. Calls it again, a few times at most,
-  /// if the files changed in a way that makes the read data unreliable. Errors: those of `reading`; not_found,
-  /// permission, corrupt (no database, or a damaged one), busy (locked), too_large, io.
+  /// Opens the database and calls `reading` with it, which sees one state of it. Calls it again, for half a second at
+  /// most, if the files changed in a way that makes the read data unreliable. Errors: those of `reading`; not_found,
+  /// permission, corrupt (no database, or a damaged one), busy (locked, or changed all the time), too_large, io.
   Result<void> read(const Reading& reading) const;
   /// Costs two stat calls. Errors: not_found, permission, io.
   [[nodiscard]] Result<DatabaseState> state() const;
@@ -54,7 +55,8 @@ class Database {
   struct Files;
   [[nodiscard]] Files look() const;
   [[nodiscard]] Result<Connection> open(const std::string& parameters) const;
-  Result<void> read_shared(const Reading& reading) const;
+  Result<bool> read_once(const Files& files, const Reading& reading) const;
+  Result<bool> read_shared(const Files& files, const Reading& reading) const;
   Result<bool> read_closed(const Files& files, const Reading& reading) const;
   Result<bool> read_copy(const Files& files, const Reading& reading) const;
   void restrict_to_tables(sqlite3* connection) const;
@@ -63,8 +65,8 @@ class Database {
   const std::vector<std::string> tables_;
   Disk& disk_;
   mutable std::mutex copy_mutex_;
-  mutable std::unique_ptr<PrivateCopy> copy_;  // guarded by copy_mutex_
-  mutable DatabaseState copied_;               // the state that it is of
+  mutable std::unique_ptr<PrivateCopy> copy_;    // guarded by copy_mutex_
+  mutable std::unique_ptr<const Files> copied_;  // those that it is of
 };
 
 }  // namespace arborfs::sqlite

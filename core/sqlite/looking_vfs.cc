@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include "core/sqlite/set_up.h"
 
 namespace arborfs::sqlite {
@@ -25,12 +27,19 @@ int refuse_to_delete(sqlite3_vfs* /*vfs*/, const char* /*name*/, int /*sync_fold
   return SQLITE_IOERR_DELETE;
 }
 
+/// SQLite tries a hundred times, and waits longer each time.
+int wait_a_little(sqlite3_vfs* /*vfs*/, int microseconds) {
+  constexpr int kLongest = 1000;
+  return unix_vfs()->xSleep(unix_vfs(), std::min(microseconds, kLongest));
+}
+
 sqlite3_vfs make_looking_vfs() {
   sqlite3_vfs vfs = *unix_vfs();
   vfs.zName = "arborfs-looking";
   vfs.pNext = nullptr;
   vfs.xOpen = open_to_look;
   vfs.xDelete = refuse_to_delete;
+  vfs.xSleep = wait_a_little;
   return vfs;
 }
 

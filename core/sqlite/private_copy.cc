@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -20,6 +21,8 @@ namespace arborfs::sqlite {
 namespace {
 
 constexpr std::size_t kCopyPiece = 1 << 20;
+constexpr mode_t kPrivate = 0600;
+constexpr std::array kBeside = {"-wal", "-journal"};
 constexpr const char* kCannotCopy = "cannot copy the database";
 
 /// Reads through SQLite's own descriptor: closing another one would drop the locks that this process has.
@@ -42,23 +45,36 @@ Result<void> copy_database(const Connection& source, int into, Disk& disk) {
   return {};
 }
 
-Result<void> fill(const Connection& source, const std::string& path, const Dir& folder, const std::string& name,
-                  Disk& disk) {
-  constexpr mode_t kPrivate = 0600;
-  ASSIGN_OR_RETURN(const auto database, disk.create(folder, name, kPrivate));
-  RETURN_IF_ERROR(copy_database(source, database.get(), disk));
-  const std::filesystem::path whole(path);
-  ASSIGN_OR_RETURN(const auto beside, Dir::open_root(whole.parent_path()));
-  ASSIGN_OR_RETURN(const auto wal, File::open_in(beside, whole.filename().string() + "-wal"));
-  ASSIGN_OR_RETURN(const auto into, disk.create(folder, name + "-wal", kPrivate));
+/// Does nothing if there is no such file.
+Result<void> copy_file(const Dir& from, const std::string& name, const Dir& folder, const std::string& copy,
+                       Disk& disk) {
+  const auto file = File::open_in(from, name);
+  if (!file) {
+    return file.error().code == Errc::not_found ? Result<void>() : Result<void>(file.error());
+  }
+  ASSIGN_OR_RETURN(const auto into, disk.create(folder, copy, kPrivate));
   for (std::uint64_t at = 0;;) {
-    ASSIGN_OR_RETURN(const auto piece, wal.read(at, kCopyPiece));
+    ASSIGN_OR_RETURN(const auto piece, file->read(at, kCopyPiece));
     RETURN_IF_ERROR(write_all(disk, into.get(), piece));
     at += piece.size();
     if (piece.size() < kCopyPiece) {
       return {};
     }
   }
+}
+
+Result<void> fill(const Connection& source, const std::string& path, const Dir& folder, const std::string& name,
+                  Disk& disk) {
+  {
+    ASSIGN_OR_RETURN(const auto database, disk.create(folder, name, kPrivate));
+    RETURN_IF_ERROR(copy_database(source, database.get(), disk));
+  }
+  const std::filesystem::path whole(path);
+  ASSIGN_OR_RETURN(const auto beside, Dir::open_root(whole.parent_path()));
+  for (const char* ending : kBeside) {
+    RETURN_IF_ERROR(copy_file(beside, whole.filename().string() + ending, folder, name + ending, disk));
+  }
+  return {};
 }
 
 /// Removes the copies of processes that were killed before they had unlinked them.
@@ -92,7 +108,8 @@ Result<std::unique_ptr<PrivateCopy>> PrivateCopy::make(const Connection& source,
   const std::string name = std::to_string(::getpid()) + "-" + std::to_string(++last) + ".db";
   auto copied = fill(source, path, folder, name, disk);
   auto connection = copied ? open_copy(place + "/" + name) : Result<Connection>(copied.error());
-  for (const char* ending : {"", "-wal", "-journal"}) {
+  static_cast<void>(disk.remove(folder, name));
+  for (const char* ending : kBeside) {
     static_cast<void>(disk.remove(folder, name + ending));
   }
   ASSIGN_OR_RETURN(auto opened, std::move(connection));

@@ -1,5 +1,6 @@
-// A private copy of a database and its -wal, for a database that cannot be read in place without creating files next to
-// it. The copy's files are unlinked once it is open. Used by one thread at a time. Internal to core/sqlite.
+// A private copy of a database with its -wal or -journal, for a database that cannot be read in place without writing
+// to it or next to it. The copy's files are unlinked once it is open. Used by one thread at a time. Internal to
+// core/sqlite.
 #pragma once
 
 #include <memory>

@@ -22,6 +22,7 @@
 #include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"
 #include "tests/support/split_disk.h"
+#include "tests/support/unreadable.h"
 
 namespace arborfs {
 namespace {
@@ -360,40 +361,6 @@ TEST_F(WritesToOpenCodeFiles, AFileThatChangesWhileItsSessionIsRemovedIsNotLost)
   EXPECT_EQ(file_text(own), changed);
 }
 
-/// Makes a file or folder unreadable, also for root, until the object is destroyed.
-class Unreadable {
- public:
-  Unreadable(fs::path root, fs::path path)
-      : root_(std::move(root)), path_(std::move(path)), before_(fs::status(path_).permissions()) {
-    constexpr uid_t kNobody = 65534;
-    fs::permissions(path_, fs::perms::none);
-    if (::geteuid() == 0) {
-      give_to(kNobody);
-      EXPECT_EQ(::seteuid(kNobody), 0);
-    }
-  }
-  ~Unreadable() {
-    if (::getuid() == 0) {
-      EXPECT_EQ(::seteuid(0), 0);
-      give_to(0);
-    }
-    fs::permissions(path_, before_);
-  }
-  Unreadable(const Unreadable&) = delete;
-  Unreadable& operator=(const Unreadable&) = delete;
-
- private:
-  void give_to(uid_t user) const {
-    EXPECT_EQ(::chown(root_.c_str(), user, user), 0);
-    for (const auto& entry : fs::recursive_directory_iterator(root_)) {
-      EXPECT_EQ(::lchown(entry.path().c_str(), user, user), 0);
-    }
-  }
-  const fs::path root_;
-  const fs::path path_;
-  const fs::perms before_;
-};
-
 TEST_F(WritesToOpenCodeFiles, ARemovalThatCannotReadEverythingRemovesNothing) {
   open_files(kParent);
   fs::remove_all(storage());
@@ -409,7 +376,7 @@ TEST_F(WritesToOpenCodeFiles, ARemovalThatCannotReadEverythingRemovesNothing) {
         "message/ses_child", "part", "part/msg_child1", "todo", "session_diff"}) {
     Result<void> done;
     {
-      const Unreadable unreadable(temp_.root(), storage() / name);
+      const arborfs::testing::Unreadable unreadable(temp_.root(), storage() / name);
       done = writer->remove(session);
     }
     ASSERT_FALSE(done) << name;

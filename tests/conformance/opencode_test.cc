@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -168,6 +169,25 @@ TEST_F(OpenCodeSamples, TitleThatIsOnlyInTheWalCounts) {
                        fs::copy_file(source / "opencode.db-wal", crashed / "opencode.db-wal");
                      });
   expect_store(crashed, kStores / "fresh-1.18.33/EXPECTED.json", {{id, "Title that exists only in the WAL"}});
+}
+
+/// A writer that is killed between the header of the -wal and its first page leaves these files.
+TEST_F(OpenCodeSamples, AWalThatIsOnlyAHeaderBlocksNoSession) {
+  const fs::path source = copy("fresh-1.18.33");
+  const fs::path killed = fs::path(temp_.root()) / "killed";
+  fs::create_directories(killed);
+  with_open_database(source / "opencode.db", "UPDATE session SET title = 'lost'", [&] {
+    for (const char* name : {"opencode.db", "opencode.db-wal", "opencode.db-shm"}) {
+      fs::copy_file(source / name, killed / name);
+    }
+  });
+  fs::resize_file(killed / "opencode.db-wal", 32);
+  const auto start = std::chrono::steady_clock::now();
+  const auto store = make_opencode_store(killed.string(), false, Disk::real());
+  EXPECT_TRUE(store->logs("opencode.db", {}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  expect_store(killed, kStores / "fresh-1.18.33/EXPECTED.json");
+  EXPECT_EQ(fs::file_size(killed / "opencode.db-wal"), 32U);
 }
 
 TEST_F(OpenCodeSamples, FilesHaveTheExpectedValues) {

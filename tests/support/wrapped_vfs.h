@@ -51,6 +51,8 @@ class WrappedVfs {
   virtual void cut(const std::string& /*path*/, std::uint64_t /*size*/) {}
   virtual void synced(const std::string& /*path*/, bool /*and_its_name*/) {}
   virtual void removed(const std::string& /*path*/, bool /*is_synced*/) {}
+  /// Before memory that is shared is written or read on: between the two copies of its header, too.
+  virtual void ordered() {}
 
  private:
   struct Open {
@@ -160,7 +162,10 @@ class WrappedVfs {
                    ? self_->failed_shared_lock()
                    : real(f)->pMethods->xShmLock(real(f), at, count, flags);
       };
-      m.xShmBarrier = [](sqlite3_file* f) { real(f)->pMethods->xShmBarrier(real(f)); };
+      m.xShmBarrier = [](sqlite3_file* f) {
+        self_->ordered();
+        real(f)->pMethods->xShmBarrier(real(f));
+      };
       m.xShmUnmap = [](sqlite3_file* f, int remove) { return real(f)->pMethods->xShmUnmap(real(f), remove); };
       return m;
     }();
