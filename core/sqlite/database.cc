@@ -21,9 +21,6 @@
 namespace arborfs::sqlite {
 namespace {
 
-/// A program that opens the database for each of its changes, and closes it, may get in between some times.
-constexpr int kFewestTries = 4;
-constexpr std::chrono::milliseconds kKeepTrying{500};
 constexpr const char* kCannotLook = "cannot open the database";
 
 /// The stat of a regular file; nothing if there is none.
@@ -72,6 +69,28 @@ bool needs_writer(sqlite3* connection) {
   return is_refused || code == SQLITE_READONLY || code == SQLITE_PROTOCOL;
 }
 
+/// The lock of a reader, on a database whose connection takes none by itself.
+class SharedLock {
+ public:
+  explicit SharedLock(sqlite3* connection) {
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file_);
+    is_held_ = file_ != nullptr && file_->pMethods != nullptr &&
+               file_->pMethods->xLock(file_, SQLITE_LOCK_SHARED) == SQLITE_OK;
+  }
+  ~SharedLock() {
+    if (is_held_) {
+      file_->pMethods->xUnlock(file_, SQLITE_LOCK_NONE);
+    }
+  }
+  SharedLock(const SharedLock&) = delete;
+  SharedLock& operator=(const SharedLock&) = delete;
+  [[nodiscard]] bool is_held() const { return is_held_; }
+
+ private:
+  sqlite3_file* file_ = nullptr;
+  bool is_held_ = false;
+};
+
 }  // namespace
 
 /// The files next to the database.
@@ -112,13 +131,17 @@ void Database::restrict_to_tables(sqlite3* connection) const {
 }
 
 Result<void> Database::read(const Reading& reading) const {
+  constexpr int kTriesWithoutLock = 2;
+  constexpr int kFewestTries = 4;
+  constexpr std::chrono::milliseconds kLongest{500};
   RETURN_IF_ERROR(state());
-  const auto deadline = std::chrono::steady_clock::now() + kKeepTrying;
+  const auto deadline = std::chrono::steady_clock::now() + kLongest;
   for (int tries = 0; tries < kFewestTries || std::chrono::steady_clock::now() < deadline; ++tries) {
     if (tries >= kFewestTries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ASSIGN_OR_RETURN(const bool is_reliable, read_once(look(), reading));
+    const auto locking = tries < kTriesWithoutLock ? Locking::none : Locking::shared;
+    ASSIGN_OR_RETURN(const bool is_reliable, read_once(reading, locking));
     if (is_reliable) {
       return {};
     }
@@ -126,13 +149,16 @@ Result<void> Database::read(const Reading& reading) const {
   return Error{Errc::busy, "the database changes faster than it can be read"};
 }
 
-/// False if the files changed in a way that makes what was read unreliable.
-Result<bool> Database::read_once(const Files& files, const Reading& reading) const {
+Result<bool> Database::read_once(const Reading& reading, Locking locking) const {
+  const Files files = look();
   const bool has_pages_in_wal = files.has_wal() && may_hold_pages_in_wal(path_);
   if (files.has_journal() || (files.has_shm && has_pages_in_wal)) {
     return read_shared(files, reading);
   }
-  return has_pages_in_wal ? read_copy(files, reading) : read_closed(files, reading);
+  if (has_pages_in_wal) {
+    return read_copy(files, reading);
+  }
+  return locking == Locking::shared ? read_locked(files, reading) : read_closed(files, reading);
 }
 
 Result<bool> Database::read_shared(const Files& files, const Reading& reading) const {
@@ -151,7 +177,7 @@ Result<bool> Database::read_shared(const Files& files, const Reading& reading) c
   return true;
 }
 
-/// False if a program opened the database meanwhile.
+/// Unreliable if a program opened the database meanwhile.
 Result<bool> Database::read_closed(const Files& files, const Reading& reading) const {
   ASSIGN_OR_RETURN(const auto connection, open("?mode=ro&immutable=1"));
   restrict_to_tables(connection.handle());
@@ -163,7 +189,24 @@ Result<bool> Database::read_closed(const Files& files, const Reading& reading) c
   return true;
 }
 
-/// False if the files changed while they were copied.
+/// For a database that programs open for each of their changes: the last one to close it cannot write to it meanwhile,
+/// which takes an exclusive lock, and leaves its -wal.
+Result<bool> Database::read_locked(const Files& files, const Reading& reading) const {
+  ASSIGN_OR_RETURN(const auto connection, open("?mode=ro&immutable=1"));
+  const SharedLock lock(connection.handle());
+  if (!lock.is_held() || !(look() == files)) {
+    return false;
+  }
+  restrict_to_tables(connection.handle());
+  const auto done = reading(connection);
+  const Files now = look();
+  if (!(now.state.database == files.state.database && now.journal == files.journal)) {
+    return false;
+  }
+  RETURN_IF_ERROR(done);
+  return true;
+}
+
 Result<bool> Database::read_copy(const Files& files, const Reading& reading) const {
   const std::lock_guard lock(copy_mutex_);
   if (copy_ == nullptr || !(*copied_ == files)) {

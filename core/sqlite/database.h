@@ -55,9 +55,12 @@ class Database {
   struct Files;
   [[nodiscard]] Files look() const;
   [[nodiscard]] Result<Connection> open(const std::string& parameters) const;
-  Result<bool> read_once(const Files& files, const Reading& reading) const;
+  /// Each of these returns false if the files changed in a way that makes unreliable what was read.
+  enum class Locking : std::uint8_t { none, shared };
+  Result<bool> read_once(const Reading& reading, Locking locking) const;
   Result<bool> read_shared(const Files& files, const Reading& reading) const;
   Result<bool> read_closed(const Files& files, const Reading& reading) const;
+  Result<bool> read_locked(const Files& files, const Reading& reading) const;
   Result<bool> read_copy(const Files& files, const Reading& reading) const;
   void restrict_to_tables(sqlite3* connection) const;
 

@@ -212,6 +212,23 @@ TEST_F(SqliteDatabase, ReadingBeginsAnewIfAProgramOpensTheDatabase) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST_F(SqliteDatabase, IsReadWhileProgramsOpenAndCloseItForEachChange) {
+  make_closed();
+  std::int64_t found = 0;
+  int calls = 0;
+  const auto done = database_.read([&](const Connection& connection) -> Result<void> {
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT count(*) FROM word"));
+    RETURN_IF_ERROR(rows.step());
+    found = rows.integer(0);
+    ++calls;
+    Owner(folder_ / "a.db").run("INSERT INTO word VALUES('more')");
+    return {};
+  });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(found, calls);
+  EXPECT_EQ(*read("SELECT count(*) FROM word"), std::to_string(1 + calls));
+}
+
 TEST_F(SqliteDatabase, OtherTablesAreNeverRead) {
   make_closed();
   EXPECT_EQ(error_of("SELECT token FROM secret"), Errc::unsupported);
