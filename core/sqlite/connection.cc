@@ -81,7 +81,7 @@ Result<bool> Statement::step() {
   if (code == SQLITE_ROW || code == SQLITE_DONE) {
     return code == SQLITE_ROW;
   }
-  return error_from_sqlite(code, "cannot read the database", sqlite3_db_handle(statement_));
+  return error_from_sqlite(code, "cannot read the database", sqlite3_db_handle(statement_), sqlite3_sql(statement_));
 }
 
 void Statement::reset() {
@@ -162,7 +162,7 @@ void Connection::wait_for_locks(std::chrono::milliseconds patience) const {
 
 Result<void> Connection::run(const char* sql) const {
   const int code = unless_overtaken([&] { return sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr); });
-  return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen, connection_));
+  return code == SQLITE_OK ? Result<void>() : Result<void>(error_from_sqlite(code, kCannotOpen, connection_, sql));
 }
 
 void Connection::leave_out_triggers() const {
@@ -174,7 +174,7 @@ Result<Statement> Connection::prepare(std::string_view sql) const {
   const int code = unless_overtaken(
       [&] { return sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr); });
   if (code != SQLITE_OK) {
-    return error_from_sqlite(code, "cannot query the database", connection_);
+    return error_from_sqlite(code, "cannot query the database", connection_, sql);
   }
   return Statement(statement);
 }
