@@ -53,6 +53,7 @@ class DayTexts {
   void restart() {
     days_.clear();
     text_.clear();
+    kept_ = 0;
   }
 
   void take(const Prompt& prompt) {
@@ -60,7 +61,11 @@ class DayTexts {
     const std::uint32_t number = day_of(local);
     if (days_.empty() || days_.back().number != number) {
       finish();
-      days_.push_back({number, {prompt.time_s, prompt.time_s}, std::clamp(prompt.time_s, kDaySeconds, kLastSecond)});
+      Day day;
+      day.number = number;
+      day.span.last_s = prompt.time_s;
+      day.mtime_s = std::clamp(prompt.time_s, kDaySeconds, kLastSecond);
+      days_.push_back(std::move(day));
       text_ = "# " + name_of_day(number) + "\n";
     }
     days_.back().span.first_s = prompt.time_s;
@@ -71,6 +76,10 @@ class DayTexts {
     if (!days_.empty()) {
       days_.back().size = text_.size();
       days_.back().hash = xxh64(text_);
+      kept_ += text_.size();
+      if (kept_ <= kMostKeptText) {
+        days_.back().text = std::make_shared<const std::string>(text_);
+      }
     }
   }
 
@@ -79,7 +88,8 @@ class DayTexts {
 
  private:
   std::vector<Day> days_;
-  std::string text_;  // of the last day so far
+  std::string text_;      // of the last day so far
+  std::size_t kept_ = 0;  // the bytes of the texts of all finished days
 };
 
 /// The histories that exist or may appear.

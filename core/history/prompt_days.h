@@ -1,8 +1,11 @@
 // The typed prompts of all stores by the day on which they were typed, in the user's time zone, as texts. A summary
-// keeps only the size and the hash of each day's text, so that a long history takes no memory. Any thread.
+// keeps the texts of the newest days, which are those that change, and of the others only size and hash, so that a long
+// history takes no memory. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,12 +17,16 @@
 namespace arborfs::history {
 
 struct Day {
-  std::uint32_t number = 0;  // days since 1970
-  PromptHistory::Span span;  // of its prompts
-  std::int64_t mtime_s = 0;  // of its last prompt
-  std::uint64_t size = 0;    // of its text
-  std::uint64_t hash = 0;    // of its text
+  std::uint32_t number = 0;                 // days since 1970
+  PromptHistory::Span span;                 // of its prompts
+  std::int64_t mtime_s = 0;                 // of its last prompt
+  std::uint64_t size = 0;                   // of its text
+  std::uint64_t hash = 0;                   // of its text
+  std::shared_ptr<const std::string> text;  // null if it was not kept
 };
+
+/// How many bytes of the newest days' texts prompt_days() keeps.
+inline constexpr std::size_t kMostKeptText = std::size_t{1} << 20U;
 
 /// 2026-02-16.
 std::string name_of_day(std::uint32_t number);

@@ -44,6 +44,15 @@ Result<ShownDaysPtr> days_now(MountState& state, RequestContext& call) {
   return state.history.read(stores, call.cancelled());
 }
 
+/// The file of a day whose text was kept. The newest day changes beside a program that adds prompts all the time: an
+/// open may get what its lookup found (just_looked_up).
+SnapshotPtr document_of(MountState& state, const ShownDay& shown) {
+  if (auto known = state.documents.find(file_node(shown))) {
+    return known;
+  }
+  return state.documents.put_recent(literal_document(attr_of_day(shown), *shown.day.text), false);
+}
+
 /// The day from which a file's node was made. A write by this mount makes it stale, so that the name is looked up
 /// again.
 Result<ShownDay> day_for(MountState& state, NodeId node) {
@@ -70,7 +79,13 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, s
   }
   ASSIGN_OR_RETURN(const auto days, days_now(state, call));
   const ShownDay* shown = days->find(*number);
-  return shown != nullptr ? Result<Child>(Child{file_node(*shown), CacheTtl::glance}) : Result<Child>(no_such_name());
+  if (shown == nullptr) {
+    return no_such_name();
+  }
+  if (shown->day.text) {
+    return Child{file_node(*shown), CacheTtl::glance, document_of(state, *shown)->attr};
+  }
+  return Child{file_node(*shown), CacheTtl::glance};
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId /*node*/) {
@@ -84,21 +99,31 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId /*node*/
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
-Result<Attr> file_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  ASSIGN_OR_RETURN(const auto shown, day_for(state, node));
-  return attr_of_day(shown);
+Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
+  if (const auto shown = day_for(state, node)) {
+    return attr_of_day(*shown);
+  }
+  ASSIGN_OR_RETURN(const auto found, just_looked_up(state, call, node, 0));
+  return found->attr;
 }
 
 Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto shown, day_for(state, node));
+  const auto shown = day_for(state, node);
+  if (!shown) {
+    ASSIGN_OR_RETURN(auto found, just_looked_up(state, call, node, 0));
+    return OpenFilePtr(std::make_shared<SnapshotFile>(std::move(found)));
+  }
+  if (shown->day.text) {
+    return OpenFilePtr(std::make_shared<SnapshotFile>(document_of(state, *shown)));
+  }
   if (!call.may_take_long()) {
     return call.defer();
   }
-  ASSIGN_OR_RETURN(const auto text, history::text_of(state.catalog.stores(), shown.day));
-  if (xxh64(text) != shown.day.hash) {
+  ASSIGN_OR_RETURN(const auto text, history::text_of(state.catalog.stores(), shown->day));
+  if (xxh64(text) != shown->day.hash) {
     return stale_error();
   }
-  const auto document = literal_document(attr_of_day(shown), text);
+  const auto document = literal_document(attr_of_day(*shown), text);
   return OpenFilePtr(std::make_shared<SnapshotFile>(state.documents.put(document, false)));
 }
 

@@ -2,14 +2,16 @@
 
 import contextlib
 import errno
+import itertools
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
-from mounting import PATIENCE, at_most, equal, fails_with, visible_within
+from mounting import PATIENCE, at_most, concurrent, equal, eventually, fails_with, visible_within
 
 TABLES = """
 CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL UNIQUE,
@@ -61,6 +63,39 @@ def test_days_follow_the_database(case):
         assert "flaky" not in day.read_text(), "a prompt has only its last time"
         fails_with(errno.EACCES, os.open, day, os.O_WRONLY)
         fails_with(errno.ENOENT, os.stat, folder / "2026-02-18.md")
+
+
+@concurrent
+def test_opens_beside_constant_prompts_succeed(case):
+    """The newest day is opened while a program adds prompts all the time: no open fails, though the text changes between
+    its lookup and itself."""
+    database = typed(case)
+    add(database, "the first", 1771237230)
+    wrong, opens, over = [], [], threading.Event()
+
+    def type_on():
+        with contextlib.closing(sqlite3.connect(case.agent.path / "history.db", isolation_level=None)) as other:
+            for number in itertools.takewhile(lambda _: not over.wait(0.002), itertools.count(1)):
+                add(other, f"prompt {number}", 1771237230 + number % 3600)
+
+    def read():
+        while not over.is_set():
+            try:
+                opens.append((mount / "history" / "2026-02-16.md").read_bytes())
+            except OSError as error:
+                wrong.append(repr(error))
+
+    with case.browse() as mount:
+        threads = [threading.Thread(target=work) for work in (type_on, read, read, read)]
+        for thread in threads:
+            thread.start()
+        try:
+            eventually(60, lambda: wrong or len(opens) >= 800, "opens")
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+    equal(wrong, [], f"errors beside {len(opens)} opens")
 
 
 def test_reading_changes_nothing(case):

@@ -103,11 +103,32 @@ TEST_F(FsHistoryTest, ThePromptOfAnotherProgramChangesOnlyItsDays) {
   EXPECT_NE(after->node, before->node);
   EXPECT_EQ(after->ino, before->ino);
   EXPECT_EQ(after->mtime_ns, 1771300060LL * 1'000'000'000);
-  RequestContext call{&never};
-  EXPECT_EQ(vfs.open(call, before->node).error().code, Errc::stale);
   // A prompt that is typed again moves to its new day.
   program.run("UPDATE history SET created_at = 1771400000 WHERE prompt = 'one'");
   EXPECT_THAT(*list(), ElementsAre("2026-02-18.md", "2026-02-17.md"));
+}
+
+TEST_F(FsHistoryTest, AnOpenGetsTheTextThatItsLookupFound) {
+  make();
+  const std::string before = text_of("2026-02-17.md");
+  const auto found = find("2026-02-17.md");
+  SqliteProgram program(path());
+  add(program, "'three', 1771300060, NULL, NULL");
+  EXPECT_NE(text_of("2026-02-17.md"), before);
+  RequestContext call{&never};
+  const auto file = vfs.open(call, found->node);
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(vfs.getattr(call, found->node)->size, before.size());
+  std::string bytes(before.size() + 1, '\0');
+  EXPECT_EQ(bytes.substr(0, *vfs.read(call, **file, 0, bytes)), before);
+}
+
+TEST_F(FsHistoryTest, ALongDayOpensToo) {
+  make();
+  SqliteProgram program(path());
+  const std::string prompt(history::kMostKeptText, 'x');
+  add(program, "'" + prompt + "', 1771400000, NULL, NULL");
+  EXPECT_EQ(text_of("2026-02-18.md"), "# 2026-02-18\n\n## 08:33:20\n\n" + prompt + "\n");
 }
 
 TEST_F(FsHistoryTest, AHistoryMayAppearAndVanish) {
