@@ -132,6 +132,7 @@ class Daemon {
     server_.unmount();
     watcher_.reset();  // only now: these may be reading a folder that hangs
     indexer_.reset();
+    catalog_.wait_for_left_behind();
     return served ? Result<void>() : Result<void>(Errc::io, "serving the mount failed");
   }
 

@@ -17,7 +17,7 @@ std::vector<std::string> path_components(std::string_view path);
 Error own_mount();
 
 /// The absolute path without links. Unlike realpath(3), it accesses no file system that is in `mounts`. Errors:
-/// own_mount(); corrupt if the links form a loop.
+/// own_mount() if it leads into one; corrupt if the links form a loop.
 Result<std::string> real_path_outside(const std::string& path, const std::set<std::string>& mounts);
 
 /// What the symbolic link `name` in `dir` leads to, opened as a path only (O_PATH): a FIFO does not block, a device

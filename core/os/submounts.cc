@@ -11,6 +11,11 @@ namespace arborfs {
 namespace {
 
 constexpr int kMountPointField = 4;
+constexpr std::string_view kEndOfOptions = " - ";
+/// Types of file systems, without what follows a dot. autofs waits for the one that it mounts.
+const std::set<std::string_view> kServedElsewhere{
+    "9p",   "afs",    "autofs", "beegfs", "ceph", "cifs",     "coda", "fuse",  "fuseblk", "gfs2",     "glusterfs",
+    "gpfs", "lustre", "ncpfs",  "nfs",    "nfs4", "orangefs", "smb3", "smbfs", "vboxsf",  "virtiofs", "vmhgfs"};
 
 std::string_view field(std::string_view line, int number) {
   for (; number > 0; --number) {
@@ -43,6 +48,11 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+std::string_view type_in(std::string_view line) {
+  const std::size_t end = line.find(kEndOfOptions);
+  return end == std::string_view::npos ? std::string_view() : field(line.substr(end + kEndOfOptions.size()), 0);
+}
+
 std::string own_mountinfo() {
   std::ifstream file("/proc/self/mountinfo", std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -69,13 +79,29 @@ std::set<std::string> mounts_below(const std::string& folder) {
   return real ? mounts_below(own_mountinfo(), real.get()) : std::set<std::string>();
 }
 
-std::set<std::string> mount_points_of(std::string_view mountinfo, std::string_view type) {
-  constexpr std::string_view kEndOfOptions = " - ";
+std::set<std::string> mounts_served_elsewhere(std::string_view mountinfo) {
   std::set<std::string> points;
   while (!mountinfo.empty()) {
     const std::string_view line = take_line(mountinfo);
-    const std::size_t end = line.find(kEndOfOptions);
-    if (end != std::string_view::npos && field(line.substr(end + kEndOfOptions.size()), 0) == type) {
+    const std::string_view type = type_in(line);
+    const std::string point = type.empty() ? "" : unescaped(field(line, kMountPointField));
+    points.erase(point);  // something is mounted over it
+    if (kServedElsewhere.contains(type.substr(0, type.find('.'))) && point != "/") {
+      points.insert(point);
+    }
+  }
+  return points;
+}
+
+std::set<std::string> mounts_served_elsewhere() {
+  return mounts_served_elsewhere(own_mountinfo());
+}
+
+std::set<std::string> mount_points_of(std::string_view mountinfo, std::string_view type) {
+  std::set<std::string> points;
+  while (!mountinfo.empty()) {
+    const std::string_view line = take_line(mountinfo);
+    if (type_in(line) == type) {
       points.insert(unescaped(field(line, kMountPointField)));
     }
   }

@@ -1,4 +1,5 @@
-// Finds mounts below a folder: other file systems may hang even if the folder that contains them does not.
+// Finds mounts that may hang, although other folders do not: those below a folder, and file systems that another
+// process or machine serves.
 #pragma once
 
 #include <set>
@@ -13,6 +14,12 @@ std::set<std::string> mounts_below(const std::string& folder);
 
 /// The same, from the text of /proc/self/mountinfo and for a path without symbolic links.
 std::set<std::string> mounts_below(std::string_view mountinfo, const std::string& real_folder);
+
+/// The mount points of file systems that another process or another machine serves (FUSE, network). Without /: if that
+/// hangs, so does every program. Waits for no file system.
+std::set<std::string> mounts_served_elsewhere();
+/// The same, from the text of /proc/self/mountinfo.
+std::set<std::string> mounts_served_elsewhere(std::string_view mountinfo);
 
 /// The places where file systems of this type are mounted, such as "fuse.arborfs". Waits for no file system.
 std::set<std::string> mount_points_of(std::string_view type);

@@ -22,6 +22,17 @@ bool is_fresh(const SearchResult& result, Catalog& catalog) {
   return Clock::now() - result.ended < RecentSearches::kFresh && result.sequence == catalog.feed().last_sequence();
 }
 
+Result<Report> report_on(const Catalog& catalog, const std::string& text, const Query& query, Options options,
+                         const Hanging& hanging, const std::atomic<bool>* cancelled) {
+  options.cancelled = cancelled;
+  options.left_out = hanging;
+  ASSIGN_OR_RETURN(const Found found, search(catalog, query, options));
+  if (found.matches.empty() && hanging.submounts.empty()) {
+    RETURN_IF_ERROR(check_role(catalog, query, cancelled));
+  }
+  return report_of(text, found, hanging);
+}
+
 void keep_former(const SearchResult* before, SearchResult& found) {
   if (before == nullptr) {
     return;
@@ -99,17 +110,15 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   result.query = number;
   result.begun = Clock::now();
   result.sequence = catalog.feed().last_sequence();
-  ASSIGN_OR_RETURN(const Query query, parse_query(text));
+  ASSIGN_OR_RETURN(Query query, parse_query(text));
   Options options;
-  options.cancelled = cancelled;
   options.index = index_;
   options.most_shown = kMostExcerpts;
   on_search_();
-  ASSIGN_OR_RETURN(const Found found, search::search(catalog, query, options));
-  if (found.matches.empty()) {
-    RETURN_IF_ERROR(check_role(catalog, query, cancelled));
-  }
-  result.report = report_of(text, found);
+  const auto report = [&catalog, text, query = std::move(query), options](const auto& hanging, const auto* over) {
+    return report_on(catalog, text, query, options, hanging, over);
+  };
+  ASSIGN_OR_RETURN(result.report, catalog.beside_hanging<Report>(cancelled, report));
   result.ended = Clock::now();
   return keep(std::move(result));
 }

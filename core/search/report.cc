@@ -16,6 +16,7 @@ namespace arborfs::search {
 namespace {
 
 constexpr std::size_t kLineCharacters = 300;  // of titles and queries
+constexpr std::size_t kSentenceCharacters = 8192;
 constexpr std::size_t kLeastRankDigits = 2;
 constexpr std::size_t kUsualObjectBytes = 384;  // in hits.json
 
@@ -67,11 +68,14 @@ std::string section_of(const ShownMatch& shown) {
 
 /// `unreadable`: Found::unreadable.
 std::string excerpts_text(std::string_view query, const std::vector<std::string>& sections, std::size_t count,
-                          std::size_t unreadable) {
+                          std::size_t unreadable, const Hanging& left_out) {
   std::string text = "# " + visible_line(query, kLineCharacters) + "\n\n";
   text += count == 0 ? "No session matches.\n" : count_of(count, "session matches.\n", "sessions match, best first.\n");
   if (unreadable > 0) {
     text += count_of(unreadable, "session could not be read.\n", "sessions could not be read.\n");
+  }
+  for (const auto& [submount, sentence] : left_out.submounts) {
+    text += "Not searched: " + visible_line(sentence, kSentenceCharacters) + ".\n";
   }
   for (const std::string& section : sections) {
     text += section;
@@ -154,7 +158,7 @@ void append_match_json(const ShownMatch& shown, std::string& out) {
   out += shown.match.has_more ? "],\"more\":true}" : "],\"more\":false}";
 }
 
-Report report_of(std::string_view query, const Found& found) {
+Report report_of(std::string_view query, const Found& found, const Hanging& left_out) {
   const std::size_t count = found.matches.size();
   Report report;
   report.links.resize(count);
@@ -167,7 +171,10 @@ Report report_of(std::string_view query, const Found& found) {
   for (ReportPart& part : parts) {
     std::move(part.sections.begin(), part.sections.end(), std::back_inserter(sections));
   }
-  report.excerpts = excerpts_text(query, sections, count, found.unreadable);
+  for (const auto& [submount, sentence] : left_out.submounts) {
+    parts[1].hits += ",\n{\"notSearched\":" + quoted(sentence) + "}";
+  }
+  report.excerpts = excerpts_text(query, sections, count, found.unreadable, left_out);
   report.hits = hits_json(std::move(parts[0].hits), parts[1].hits);
   return report;
 }

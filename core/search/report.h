@@ -42,9 +42,11 @@ struct Report {
   /// excerpts.md: the first matches with their hits, which it names by their paths below the folder of the query.
   /// Matching words are between `**`.
   std::string excerpts;
-  /// hits.json: an array with one match on each line.
+  /// hits.json: an array with one match on each line, and last an object with `notSearched` for each submount that
+  /// hangs.
   std::string hits;
 };
-Report report_of(std::string_view query, const Found& found);
+/// `left_out`: what was not searched; both texts say so.
+Report report_of(std::string_view query, const Found& found, const Hanging& left_out = {});
 
 }  // namespace arborfs::search

@@ -16,7 +16,8 @@ namespace arborfs::search {
 namespace {
 
 /// The sessions that pass the filters on sessions, most recently changed first.
-std::vector<const ShownAt*> chosen_sessions(const CatalogView& view, const Query& query) {
+std::vector<const ShownAt*> chosen_sessions(const Catalog& catalog, const CatalogView& view, const Query& query,
+                                            const Hanging& left_out) {
   std::vector<std::pair<std::int64_t, const ShownAt*>> chosen;
   chosen.reserve(view.shown.size());
   for (const ShownAt* shown : view.shown) {
@@ -26,7 +27,7 @@ std::vector<const ShownAt*> chosen_sessions(const CatalogView& view, const Query
         query.project.empty() || project.cwd == query.project || project.name.find(query.project) != std::string::npos;
     const bool is_of_agent = query.agent.empty() || session.agent() == query.agent;
     const bool has_title = query.title.empty() || folded(session.title()).find(query.title) != std::string::npos;
-    if (fits && is_of_agent && has_title) {
+    if (fits && is_of_agent && has_title && !catalog.is_in(session, left_out)) {
       chosen.emplace_back(session.mtime_ns(), shown);
     }
   }
@@ -124,7 +125,7 @@ class Looks {
 
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options) {
   const auto view = catalog.view();
-  const auto sessions = chosen_sessions(*view, query);
+  const auto sessions = chosen_sessions(catalog, *view, query, options.left_out);
   const auto wanted = Wanted::here();
   std::atomic<bool> unwanted{false};
   Looks looks;

@@ -39,6 +39,7 @@ struct Options {
   std::size_t excerpt_characters = 160;   // at most
   const std::atomic<bool>* cancelled = nullptr;
   SearchIndex* index = nullptr;           // null: all texts are read
+  Hanging left_out = {};                  // sessions in these are not searched
   IsOver is_over = [] { return false; };  // set by search()
 };
 

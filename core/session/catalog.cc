@@ -187,11 +187,16 @@ void Catalog::publish_catalog_changed() {
   feed_.publish(std::move(changed));
 }
 
-/// The folders of all stores that can be listed, and those of known sessions in them.
-std::set<LogFolder> Catalog::folders_to_scan(const std::vector<SessionPtr>& known) {
+/// The folders of these stores that can be listed, and those of known sessions in them. `only`: of a store that is a
+/// submount; else of all that are none.
+std::set<LogFolder> Catalog::folders_to_scan(const std::vector<SessionPtr>& known, std::optional<std::uint8_t> only) {
   std::set<LogFolder> folders;
-  std::vector<bool> is_readable(stores_.size(), true);
+  std::vector<bool> is_readable(stores_.size(), false);
   for (std::size_t number = 0; number < stores_.size(); ++number) {
+    if (only ? *only != number : is_submount(number)) {
+      continue;
+    }
+    is_readable[number] = true;
     if (auto found = stores_.folders(static_cast<std::uint8_t>(number))) {
       folders.insert(found->begin(), found->end());
     } else if (found.error().code != Errc::not_found) {
@@ -212,14 +217,18 @@ std::set<LogFolder> Catalog::folders_to_scan(const std::vector<SessionPtr>& know
 
 void Catalog::rescan() {
   const std::lock_guard scanning(rescan_mutex_);
-  const auto known = all_sessions();
-  const auto folders = folders_to_scan(known);
+  rescan_all(all_sessions(), std::nullopt);
+}
+
+/// `only`: as for folders_to_scan. The caller has the turn.
+void Catalog::rescan_all(const std::vector<SessionPtr>& known, std::optional<std::uint8_t> only) {
+  const auto folders = folders_to_scan(known, only);
   Placing placing;
   if (known.empty()) {
     placing.found = scan_folders(stores_, folders);
   }
   rescan_locked(folders, placing);
-  forget_other_folders(folders);
+  forget_other_folders(folders, only);
   finish(placing);
 }
 
@@ -329,20 +338,26 @@ void Catalog::age_tails() {
 }
 
 void Catalog::look_for_blobs() {
-  for (const auto& of : states_) {
-    AwaitedBlobs& awaited = *of->state.awaited_blobs;
-    if (awaited.is_empty()) {
-      continue;
+  for (std::size_t number = 0; number < states_.size(); ++number) {
+    if (!is_submount(number)) {
+      look_for_blobs_of(*states_[number]);
     }
-    const SessionStore& store = *of->shared.store;
-    const auto folder = Dir::open_root(store.paths().blobs);
-    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
-    const auto changed = awaited.take_changed(*store.blobs(), st ? std::optional(*st) : std::nullopt);
-    const auto now = view();
-    for (const std::uint32_t number : changed) {
-      if (const auto session = now->session(number)) {
-        session->begin_anew();
-      }
+  }
+}
+
+void Catalog::look_for_blobs_of(const OfStore& of) {
+  AwaitedBlobs& awaited = *of.state.awaited_blobs;
+  if (awaited.is_empty()) {
+    return;
+  }
+  const SessionStore& store = *of.shared.store;
+  const auto folder = Dir::open_root(store.paths().blobs);
+  const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+  const auto changed = awaited.take_changed(*store.blobs(), st ? std::optional(*st) : std::nullopt);
+  const auto now = view();
+  for (const std::uint32_t number : changed) {
+    if (const auto session = now->session(number)) {
+      session->begin_anew();
     }
   }
 }

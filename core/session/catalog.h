@@ -3,11 +3,14 @@
 // a session's locks only its mutex_, a leaf, is taken under it).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +18,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/left_behind.h"
+#include "core/os/folder_pulse.h"
 #include "core/os/state_dir.h"
 #include "core/session/change_feed.h"
 #include "core/session/session.h"
@@ -101,6 +106,13 @@ struct NamedSession {
   SessionPtr session;
 };
 
+/// Parts of the stores that do not answer now.
+struct Hanging {
+  std::map<LogFolder, std::string> submounts;  // with a sentence for each: which store, and what does not answer
+  /// The numbers of the stores of which nothing answers.
+  [[nodiscard]] std::set<std::uint8_t> stores() const;
+};
+
 struct Families;
 class ViewCache;
 
@@ -128,15 +140,33 @@ class Catalog {
   void rescan_folders(const std::set<LogFolder>& folders);
   void rescan_folder(const LogFolder& folder) { rescan_folders({folder}); }
 
-  /// Folders of the stores that are or contain mount points. They may hang while the other folders respond. A request
-  /// for a file in one of them may have to wait; a request for other folders never does.
+  /// The submounts: folders of the stores that are or contain mount points, and whole stores (kWholeStore) on file
+  /// systems that another process or machine serves. They may hang while the other folders respond. A request for a
+  /// file in one of them may have to wait; a request for other folders never does.
   [[nodiscard]] std::vector<LogFolder> submounts() const;
-  [[nodiscard]] bool is_submount(const LogFolder& folder) const;
+  /// The submount to which a folder belongs.
+  [[nodiscard]] std::optional<LogFolder> submount_of(const LogFolder& folder) const;
+  [[nodiscard]] bool is_submount(const LogFolder& folder) const { return submount_of(folder).has_value(); }
+  [[nodiscard]] bool is_submount(std::size_t store) const {
+    return is_submount({static_cast<std::uint8_t>(store), std::string(kWholeStore)});
+  }
   [[nodiscard]] bool has_submounts() const { return has_submounts_; }
   /// Finds the submounts again; until the first call there are none. Does not wait for any of them.
   void find_submounts();
-  /// Does for one submount what rescan(), age_tails() and leaves_changed() do for the other folders.
-  void rescan_submount(const LogFolder& folder);
+  /// Does for one submount what rescan(), age_tails(), leaves_changed() and look_for_blobs() do for the other folders.
+  void rescan_submount(const LogFolder& submount);
+  /// The submounts that do not answer now. Waits for FolderPulse::kPatience at most.
+  [[nodiscard]] Hanging hanging() const;
+  [[nodiscard]] bool is_in(const Session& session, const Hanging& hanging) const;
+  /// Runs `work`, which reads sessions or other files of all stores but of those that hang. If there are submounts, on
+  /// a thread of its own: once one of them stops answering, that thread is left behind, and the work begins again
+  /// without it. So `work` owns what it uses, or that outlives wait_for_left_behind(). Errors: those of `work`;
+  /// interrupted once `cancelled` (may be null) or no longer Wanted.
+  template <class T>
+  Result<T> beside_hanging(const std::atomic<bool>* cancelled,
+                           std::function<Result<T>(const Hanging&, const std::atomic<bool>* cancelled)> work);
+  /// Waits until the submounts that hung have answered what was asked of them. For the end of the daemon.
+  void wait_for_left_behind() { left_behind_.wait(); }
 
   /// Refreshes the sessions whose unterminated end has become old enough to count as damage.
   void age_tails();
@@ -158,7 +188,8 @@ class Catalog {
 
   /// Newest first by the log's mtime, at most `limit`, without those in children/.
   [[nodiscard]] std::vector<SessionPtr> recent(std::size_t limit = 50) const;
-  [[nodiscard]] std::vector<NamedSession> terminals() const;
+  /// Without those of stores that hang.
+  [[nodiscard]] std::vector<NamedSession> terminals(const Hanging& hanging) const;
 
   /// Finds the session that a user names by a path (in the store or in a mount), an id, a unique prefix, its name in
   /// projects/, the name of its log, or `latest`; all but a path may follow the agent and a colon. Errors: not_found,
@@ -189,11 +220,15 @@ class Catalog {
   struct Placed;
   struct OfStore;
   [[nodiscard]] std::vector<std::unique_ptr<OfStore>> states_in(const std::string& folder);
-  [[nodiscard]] std::set<LogFolder> folders_to_scan(const std::vector<SessionPtr>& known);
+  [[nodiscard]] std::set<LogFolder> folders_to_scan(const std::vector<SessionPtr>& known,
+                                                    std::optional<std::uint8_t> only = std::nullopt);
+  void rescan_all(const std::vector<SessionPtr>& known, std::optional<std::uint8_t> only);
+  void rescan_store(std::uint8_t store);
+  void look_for_blobs_of(const OfStore& of);
   void rescan_folder_locked(const LogFolder& folder, Placing& placing);
   void forget_left_out(const LogFolder& folder);
   void leave_out(const LogFolder& folder, const Error& error);
-  void forget_other_folders(const std::set<LogFolder>& folders);
+  void forget_other_folders(const std::set<LogFolder>& folders, std::optional<std::uint8_t> only);
   void leave_out_second_names(Placing& placing);
   [[nodiscard]] bool is_still(const Session& session, const FileStat& file) const;
   void give_way(const SessionPtr& session, Placing& placing);
@@ -235,10 +270,37 @@ class Catalog {
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
   std::atomic<bool> has_submounts_{false};
+  mutable FolderPulse pulse_;  // of the submounts
   mutable std::mutex mutex_;
   std::unique_ptr<Known> known_;     // guarded by mutex_
   CatalogViewPtr view_;              // guarded by mutex_
   std::vector<std::string> errors_;  // guarded by mutex_
+  LeftBehind left_behind_;           // last: its threads use the others
 };
+
+template <class T>
+Result<T> Catalog::beside_hanging(const std::atomic<bool>* cancelled,
+                                  std::function<Result<T>(const Hanging&, const std::atomic<bool>* cancelled)> work) {
+  if (!has_submounts()) {
+    return work({}, cancelled);
+  }
+  const auto wanted = Wanted::here();
+  const auto is_over = [&] { return !wanted() || (cancelled != nullptr && cancelled->load()); };
+  for (Hanging left_out = hanging(); !is_over();) {
+    Hanging now = left_out;
+    const auto goes_on = [&] {
+      now = hanging();
+      return !is_over() && std::all_of(now.submounts.begin(), now.submounts.end(),
+                                       [&](const auto& row) { return left_out.submounts.contains(row.first); });
+    };
+    auto done = left_behind_.run<Result<T>>(
+        [work, left_out](const std::atomic<bool>* given_up) { return work(left_out, given_up); }, goes_on);
+    if (done) {
+      return std::move(*done);
+    }
+    left_out = std::move(now);
+  }
+  return Error{Errc::interrupted, "the answer is no longer needed"};
+}
 
 }  // namespace arborfs

@@ -82,7 +82,7 @@ struct Catalog::Known {
   std::set<LogPlace> linked;  // sessions, and names in left_out, to which a symbolic link leads
   std::set<LogFolder> submounts;
   std::map<LogFolder, std::unique_ptr<std::mutex>>
-      submount_turns;                                    // like rescan_mutex_, for each folder that ever was a submount
+      submount_turns;                                    // like rescan_mutex_, for each that ever was a submount
   std::map<std::string, std::uint32_t> project_numbers;  // by cwd
   std::uint32_t last_session = 0;
   std::uint32_t last_project = 0;

@@ -60,11 +60,14 @@ void Catalog::leave_out(const LogFolder& folder, const Error& error) {
   }
 }
 
-/// Folders that a scan of all did not find any more. Submounts are scanned on their own.
-void Catalog::forget_other_folders(const std::set<LogFolder>& folders) {
+/// Folders that a scan of all did not find any more, or of `only` this store. Submounts are scanned on their own.
+void Catalog::forget_other_folders(const std::set<LogFolder>& folders, std::optional<std::uint8_t> only) {
   const std::lock_guard lock(mutex_);
+  const auto& submounts = known_->submounts;
   const auto is_other = [&](const LogPlace& place) {
-    return !folders.contains(place.in()) && !known_->submounts.contains(place.in());
+    const bool is_scanned_here =
+        only ? place.store == *only : !submounts.contains({place.store, std::string(kWholeStore)});
+    return is_scanned_here && !folders.contains(place.in()) && !submounts.contains(place.in());
   };
   std::erase_if(known_->left_out, [&](const auto& row) { return is_other(row.first); });
   std::erase_if(known_->linked, is_other);

@@ -275,9 +275,9 @@ void Catalog::rebuild_view() {
   }
 }
 
-std::vector<NamedSession> Catalog::terminals() const {
+std::vector<NamedSession> Catalog::terminals(const Hanging& hanging) const {
   std::vector<NamedSession> named;
-  const auto crumbs = stores_.breadcrumbs();
+  const auto crumbs = stores_.breadcrumbs(hanging.stores());
   std::unordered_set<std::string> taken;
   const std::lock_guard lock(mutex_);
   for (const auto& crumb : crumbs) {

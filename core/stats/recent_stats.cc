@@ -5,12 +5,33 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/base/wanted.h"
+#include "core/render/text.h"
 
 namespace arborfs::stats {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSentenceCharacters = 8192;
+
+using Texts = decltype(ShownStats::texts);
+
+Result<Texts> texts_of(const Catalog& catalog, const Hanging& hanging, const std::atomic<bool>* cancelled) {
+  auto counted = all_counted(*catalog.view());
+  std::erase_if(counted, [&](const Counted& of) { return catalog.is_in(*of.session, hanging); });
+  Options options;
+  options.cancelled = cancelled;
+  ASSIGN_OR_RETURN(const Stats found, gather(std::move(counted), options));
+  Texts texts;
+  for (std::size_t at = 0; at < kShown.size(); ++at) {
+    texts.at(at) = tsv(found, kShown.at(at));
+    for (const auto& [submount, sentence] : hanging.submounts) {
+      texts.at(at) += "# Not counted: " + visible_line(sentence, kSentenceCharacters) + "\n";
+    }
+  }
+  return texts;
+}
 
 bool is_fresh(const ShownStats& made, Catalog& catalog) {
   return Clock::now() - made.ended < RecentStats::kFresh && made.sequence == catalog.feed().last_sequence();
@@ -44,12 +65,10 @@ Result<ShownStatsPtr> RecentStats::run(Catalog& catalog, const std::atomic<bool>
   ShownStats made;
   made.begun = Clock::now();
   made.sequence = catalog.feed().last_sequence();
-  Options options;
-  options.cancelled = cancelled;
-  ASSIGN_OR_RETURN(const Stats found, gather(all_counted(*catalog.view()), options));
-  for (std::size_t at = 0; at < kShown.size(); ++at) {
-    made.texts.at(at) = tsv(found, kShown.at(at));
-  }
+  ASSIGN_OR_RETURN(made.texts,
+                   catalog.beside_hanging<Texts>(cancelled, [&catalog](const auto& hanging, const auto* over) {
+                     return texts_of(catalog, hanging, over);
+                   }));
   made.ended = Clock::now();
   return keep(std::move(made));
 }

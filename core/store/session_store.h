@@ -29,6 +29,8 @@ class PromptHistory;  // prompt_history.h
 
 /// The folder name of logs that are directly in the sessions folder.
 inline constexpr std::string_view kSessionsItself = ".";
+/// In place of a folder's name: all of a store (Catalog::submounts).
+inline constexpr std::string_view kWholeStore = "";
 
 /// The path of a folder of logs.
 std::string folder_path(const std::string& sessions, const std::string& folder);

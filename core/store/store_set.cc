@@ -89,10 +89,11 @@ StoreSet::StoreSet(Stores stores) : stores_(std::move(stores)), blobs_(blobs_of(
 
 StoreSet::StoreSet(std::shared_ptr<SessionStore> store) : StoreSet(Stores{std::move(store)}) {}
 
-const SessionStore& StoreSet::main() const {
-  const auto present = std::find_if(begin(), end(), [](const auto& store) { return store->present(); });
-  if (present != end()) {
-    return **present;
+const SessionStore& StoreSet::main(const std::set<std::uint8_t>& silent) const {
+  for (std::size_t number = 0; number < size(); ++number) {
+    if (silent.contains(static_cast<std::uint8_t>(number)) || at(number)->present()) {
+      return *at(number);
+    }
   }
   const auto begun = std::find_if(
       begin(), end(), [](const auto& store) { return Dir::stat_root(store->paths().agent_dir).has_value(); });
@@ -123,9 +124,12 @@ Result<std::vector<FoundLog>> StoreSet::logs(const LogFolder& folder, const Head
   return logs;
 }
 
-std::vector<Breadcrumb> StoreSet::breadcrumbs() const {
+std::vector<Breadcrumb> StoreSet::breadcrumbs(const std::set<std::uint8_t>& silent) const {
   std::vector<Breadcrumb> all;
   for (std::size_t number = 0; number < size(); ++number) {
+    if (silent.contains(static_cast<std::uint8_t>(number))) {
+      continue;
+    }
     for (Breadcrumb& crumb : stores_[number]->breadcrumbs()) {
       crumb.place.store = static_cast<std::uint8_t>(number);
       all.push_back(std::move(crumb));

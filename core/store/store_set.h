@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,8 @@ class StoreSet {
   [[nodiscard]] auto begin() const { return stores_.begin(); }
   [[nodiscard]] auto end() const { return stores_.end(); }
   /// The first store that is present, else the first whose agent has a folder, else the first: for messages that name
-  /// one folder.
-  [[nodiscard]] const SessionStore& main() const;
+  /// one folder. Stores in `silent`, by their numbers, are not asked and count as present.
+  [[nodiscard]] const SessionStore& main(const std::set<std::uint8_t>& silent = {}) const;
   /// The number of the first store of this agent.
   [[nodiscard]] std::optional<std::uint8_t> first_of(std::string_view agent) const;
 
@@ -36,8 +37,8 @@ class StoreSet {
   [[nodiscard]] Result<std::vector<LogFolder>> folders(std::uint8_t number) const;
   /// As SessionStore::logs.
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const LogFolder& folder, const HeadWanted& wants_head) const;
-  /// Those of all stores.
-  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const;
+  /// Those of all stores that are not in `silent`.
+  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs(const std::set<std::uint8_t>& silent) const;
   /// The blobs of all stores as one, for reading.
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
 

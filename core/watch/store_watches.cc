@@ -57,10 +57,14 @@ const std::string& StoreWatches::leaves_folder() const {
   return catalog_.state(0).leaves.folder();
 }
 
-/// The directories of logs, by the number of their store.
+/// The directories of logs, by the number of their store. A store that is a submount is polled: adding a watch might
+/// block, too.
 std::vector<std::pair<std::uint8_t, WatchedDir>> StoreWatches::dirs_of_logs() const {
   std::vector<std::pair<std::uint8_t, WatchedDir>> all;
   for (std::size_t number = 0; number < catalog_.stores().size(); ++number) {
+    if (catalog_.is_submount(number)) {
+      continue;
+    }
     for (WatchedDir& dir : catalog_.stores().at(number)->watched()) {
       all.emplace_back(static_cast<std::uint8_t>(number), std::move(dir));
     }
@@ -73,6 +77,9 @@ void StoreWatches::renew() {
     return;
   }
   for (std::size_t number = 0; number < catalog_.stores().size(); ++number) {
+    if (catalog_.is_submount(number)) {
+      continue;
+    }
     const StorePaths& paths = catalog_.stores().at(number)->paths();
     add(paths.sessions, {What::root, {static_cast<std::uint8_t>(number), ""}});
     add(paths.terminals, {What::terminals, {}});

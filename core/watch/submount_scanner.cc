@@ -18,9 +18,9 @@ SubmountScanner::~SubmountScanner() {
   }
 }
 
-void SubmountScanner::ask_for(const std::vector<LogFolder>& folders) {
+void SubmountScanner::ask_for(const std::vector<LogFolder>& submounts) {
   const std::lock_guard lock(mutex_);
-  for (const auto& place : folders) {
+  for (const auto& place : submounts) {
     auto found = folders_.find(place);
     if (found == folders_.end() && folders_.size() < kMost) {
       auto folder = std::make_unique<Folder>();

@@ -1,5 +1,5 @@
-// Scans folders of the stores that are or contain mount points, each on its own thread: a mount that hangs delays only
-// requests for files in its folder. Thread-safe.
+// Scans the submounts of the stores (Catalog::submounts), each on its own thread: one that hangs delays only requests
+// for files in it. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace arborfs {
 
 class SubmountScanner {
  public:
-  /// Threads at most; further folders are not scanned.
+  /// Threads at most; further ones are not scanned.
   static constexpr std::size_t kMost = 16;
   /// `catalog` outlives it.
   explicit SubmountScanner(Catalog& catalog) : catalog_(catalog) {}
@@ -25,8 +25,8 @@ class SubmountScanner {
   SubmountScanner(const SubmountScanner&) = delete;
   SubmountScanner& operator=(const SubmountScanner&) = delete;
 
-  /// Requests a scan of each folder and returns at once. A folder whose scan is still in progress is skipped.
-  void ask_for(const std::vector<LogFolder>& folders);
+  /// Requests a scan of each and returns at once. One whose scan is still in progress is skipped.
+  void ask_for(const std::vector<LogFolder>& submounts);
   /// Waits until all requested scans are done, at most for `longest`.
   void wait(std::chrono::milliseconds longest);
 

@@ -1,13 +1,15 @@
-// The free space of the store's file system, for statfs. That file system may hang, so a separate thread queries it and
-// requests wait at most kPatience: until it answers, its last answer is used. Thread-safe.
+// The free space of the store's file system, for statfs. That file system may hang: requests wait at most kPatience,
+// and until it answers, its last answer is used. Thread-safe.
 #pragma once
 
 #include <sys/statvfs.h>
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
+#include <utility>
+
+#include "core/base/patient_ask.h"
 
 namespace arborfs {
 
@@ -18,15 +20,14 @@ class StoreSpace {
   static constexpr std::chrono::milliseconds kPatience{100};
   static constexpr std::chrono::seconds kFresh{1};
 
-  explicit StoreSpace(Ask ask);
+  explicit StoreSpace(Ask ask) : asked_(std::move(ask), kPatience, kFresh) {}
   /// All zeros before the first answer.
-  struct statvfs now();
+  struct statvfs now() {
+    return asked_.now().value;
+  }
 
  private:
-  struct State;
-  static void ask(const Ask& how, const std::shared_ptr<State>& state) noexcept;
-  const Ask ask_;
-  const std::shared_ptr<State> state_;  // shared with a thread that may outlive this
+  PatientAsk<struct statvfs> asked_;
 };
 
 /// The file system of `folder`, or of the nearest folder above it that exists.

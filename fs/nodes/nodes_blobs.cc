@@ -11,6 +11,16 @@ Result<std::string> hash_at(const MountState& state, NodeId node) {
   return hash ? Result<std::string>(std::move(*hash)) : Result<std::string>(stale_error());
 }
 
+/// Fails if a store that has blobs hangs. Requests for blobs wait for it in its pool (Vfs::submount_of).
+Result<void> check_answers(const Catalog& catalog) {
+  for (const auto& [submount, sentence] : catalog.hanging().submounts) {
+    if (!catalog.stores().at(submount.store)->paths().blobs.empty()) {
+      return {Errc::io, sentence};
+    }
+  }
+  return {};
+}
+
 Error gone_or(const Error& error) {
   return error.code == Errc::not_found ? stale_error() : error;
 }
@@ -22,6 +32,7 @@ Result<Attr> folder_attr(MountState& state, RequestContext& /*call*/, NodeId nod
 }
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+  RETURN_IF_ERROR(check_answers(state.catalog));
   if (!BlobStore::is_blob_name(name) || !state.catalog.stores().blobs()->stat(name)) {
     return no_such_name();
   }
@@ -29,6 +40,7 @@ Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*
 }
 
 Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  RETURN_IF_ERROR(check_answers(state.catalog));
   const auto names = state.catalog.stores().blobs()->list();
   std::vector<NamesSnapshot::Item> items;
   if (names) {
@@ -44,6 +56,7 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
 }
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  RETURN_IF_ERROR(check_answers(state.catalog));
   ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
   const auto st = state.catalog.stores().blobs()->stat(hash);
   if (!st) {
@@ -55,6 +68,7 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 
 Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   constexpr std::uint64_t kQuickToCheck = 4U << 20U;
+  RETURN_IF_ERROR(check_answers(state.catalog));
   ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
   const auto st = state.catalog.stores().blobs()->stat(hash);
   if (!st) {

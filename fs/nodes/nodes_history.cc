@@ -32,16 +32,30 @@ Attr attr_of_day(const ShownDay& shown) {
           CacheTtl::forever, shown.day.size, shown.day.mtime_s * kSecond};
 }
 
+/// Calls `work`, which reads histories; fails while a store that has one hangs.
+template <class T>
+Result<T> while_answering(MountState& state, RequestContext& call,
+                          std::function<Result<T>(const std::atomic<bool>* cancelled)> work) {
+  return beside_hanging<T>(state, call,
+                           [&state, work = std::move(work)](const Hanging& hanging, const auto* cancelled) {
+                             for (const auto& [submount, sentence] : hanging.submounts) {
+                               if (state.catalog.stores().at(submount.store)->prompt_history() != nullptr) {
+                                 return Result<T>(Errc::io, sentence);
+                               }
+                             }
+                             return work(cancelled);
+                           });
+}
+
 /// The current days. Reading them moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<ShownDaysPtr> days_now(MountState& state, RequestContext& call) {
-  const StoreSet& stores = state.catalog.stores();
-  if (auto days = state.history.fresh(stores)) {
-    return days;
-  }
-  if (!call.may_take_long()) {
-    return call.defer();
-  }
-  return state.history.read(stores, call.cancelled());
+  const auto days = while_answering<ShownDaysPtr>(
+      state, call, [&state, may_read = call.may_take_long()](const auto* cancelled) -> Result<ShownDaysPtr> {
+        const StoreSet& stores = state.catalog.stores();
+        auto fresh = state.history.fresh(stores);
+        return fresh || !may_read ? std::move(fresh) : state.history.read(stores, cancelled);
+      });
+  return days && *days == nullptr ? Result<ShownDaysPtr>(call.defer()) : days;
 }
 
 /// The file of a day whose text was kept. The newest day changes beside a program that adds prompts all the time: an
@@ -53,21 +67,29 @@ SnapshotPtr document_of(MountState& state, const ShownDay& shown) {
   return state.documents.put_recent(literal_document(attr_of_day(shown), *shown.day.text), false);
 }
 
-/// The day from which a file's node was made. A write by this mount makes it stale, so that the name is looked up
-/// again.
-Result<ShownDay> day_for(MountState& state, NodeId node) {
-  const auto days = state.history.known();
-  const ShownDay* shown = days ? days->find(node.slot()) : nullptr;
-  const bool is_right = shown != nullptr && shown->version == node.item() &&
-                        (!state.written_since(0, days->begun) || state.history.fresh(state.catalog.stores()));
+/// The day from which a file's node was made. It is stale if the day has another text now, as after a write by this
+/// mount, so that the name is looked up again.
+Result<ShownDay> day_for(MountState& state, RequestContext& call, NodeId node) {
+  auto days = state.history.known();
+  if (!days || state.written_since(0, days->begun)) {
+    ASSIGN_OR_RETURN(days, days_now(state, call));
+  }
+  const ShownDay* shown = days->find(node.slot());
+  const bool is_right = shown != nullptr && shown->version == node.item();
   return is_right ? Result<ShownDay>(*shown) : Result<ShownDay>(stale_error());
 }
 
 }  // namespace
 
-Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto written = history::written_ns(state.catalog.stores());
-  return directory_attr(node, stable_ino(0, word_of(node)), written.value_or(state.mounted_ns));
+/// While a history cannot be looked at, the folder is as old as the mount.
+Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
+  const auto written = while_answering<std::int64_t>(state, call, [&state](const auto* /*cancelled*/) {
+    return Result<std::int64_t>(history::written_ns(state.catalog.stores()).value_or(state.mounted_ns));
+  });
+  if (call.is_deferred()) {
+    return written.error();
+  }
+  return directory_attr(node, stable_ino(0, word_of(node)), written ? *written : state.mounted_ns);
 }
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, std::string_view name) {
@@ -100,31 +122,35 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId /*node*/
 }
 
 Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
-  if (const auto shown = day_for(state, node)) {
-    return attr_of_day(*shown);
+  const auto shown = day_for(state, call, node);
+  if (shown || shown.error().code != Errc::stale) {
+    return shown ? Result<Attr>(attr_of_day(*shown)) : Result<Attr>(shown.error());
   }
   ASSIGN_OR_RETURN(const auto found, just_looked_up(state, call, node, 0));
   return found->attr;
 }
 
 Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
-  const auto shown = day_for(state, node);
+  const auto shown = day_for(state, call, node);
   if (!shown) {
-    ASSIGN_OR_RETURN(auto found, just_looked_up(state, call, node, 0));
-    return OpenFilePtr(std::make_shared<SnapshotFile>(std::move(found)));
+    ASSIGN_OR_RETURN(auto found, shown.error().code == Errc::stale ? just_looked_up(state, call, node, 0)
+                                                                   : Result<SnapshotPtr>(shown.error()));
+    return file_of(std::move(found));
   }
   if (shown->day.text) {
-    return OpenFilePtr(std::make_shared<SnapshotFile>(document_of(state, *shown)));
+    return file_of(document_of(state, *shown));
   }
   if (!call.may_take_long()) {
     return call.defer();
   }
-  ASSIGN_OR_RETURN(const auto text, history::text_of(state.catalog.stores(), shown->day));
-  if (xxh64(text) != shown->day.hash) {
+  const auto text = while_answering<std::string>(state, call, [&state, day = shown->day](const auto* /*cancelled*/) {
+    return history::text_of(state.catalog.stores(), day);
+  });
+  RETURN_IF_ERROR(text);
+  if (xxh64(*text) != shown->day.hash) {
     return stale_error();
   }
-  const auto document = literal_document(attr_of_day(*shown), text);
-  return OpenFilePtr(std::make_shared<SnapshotFile>(state.documents.put(document, false)));
+  return file_of(state.documents.put(literal_document(attr_of_day(*shown), *text), false));
 }
 
 }  // namespace arborfs::history_nodes

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <array>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/base/result_macros.h"
 #include "core/render/views.h"
 #include "fs/nodes/nodes.h"
 
@@ -42,26 +44,40 @@ std::string readme_text(const MountState& state) {
   return mount_readme(ARBORFS_VERSION, state.read_only);
 }
 
-std::vector<MountStatus::Store> rows_of(const StoreSet& stores) {
+/// Why the sessions of a store cannot be listed; "" if they can.
+std::string problem_beside(const Hanging& hanging, std::uint8_t number, const SessionStore& store) {
+  std::string words;
+  for (const auto& [submount, sentence] : hanging.submounts) {
+    if (submount.store == number) {
+      words += (words.empty() ? "" : "; ") + sentence;
+    }
+  }
+  const auto problem = words.empty() ? problem_of(store) : std::nullopt;
+  return problem ? problem->words : words;
+}
+
+std::vector<MountStatus::Store> rows_of(const StoreSet& stores, const Hanging& hanging) {
   std::vector<MountStatus::Store> rows;
   for (const auto& store : stores) {
-    const auto problem = problem_of(*store);
-    rows.push_back(
-        {std::string(store->format().agent), store->paths().agent_dir, 0, problem ? problem->words : "", {}});
+    const std::string problem = problem_beside(hanging, static_cast<std::uint8_t>(rows.size()), *store);
+    rows.push_back({std::string(store->format().agent), store->paths().agent_dir, 0, problem, {}});
   }
   return rows;
 }
 
-std::string status_text(const MountState& state) {
+std::string status_text(const MountState& state, const Hanging& hanging) {
   const Catalog& catalog = state.catalog;
   const auto view = catalog.view();
   MountStatus status;
   status.version = ARBORFS_VERSION;
-  status.agent_dir = catalog.stores().main().paths().agent_dir;
-  status.store_present = catalog.stores().main().present();
+  const auto silent = hanging.stores();
+  const SessionStore& main = catalog.stores().main(silent);
+  const auto is_main = [&](std::uint8_t number) { return catalog.stores().at(number).get() == &main; };
+  status.agent_dir = main.paths().agent_dir;
+  status.store_present = std::any_of(silent.begin(), silent.end(), is_main) || main.present();
   status.projects = view->projects.size();
   status.sessions = view->by_id.size();
-  status.stores = rows_of(catalog.stores());
+  status.stores = rows_of(catalog.stores(), hanging);
   for (const auto& [name, session] : view->by_id) {
     ++status.stores[session->store_number()].sessions;
     const std::size_t bytes = session->memory_bytes();
@@ -78,8 +94,11 @@ std::string status_text(const MountState& state) {
 }
 
 /// The present status.json, under the node of its version.
-SnapshotPtr status_now(MountState& state) {
-  const std::string text = status_text(state);
+Result<SnapshotPtr> status_now(MountState& state, RequestContext& call) {
+  const auto present = [&state](const Hanging& hanging, const auto* /*cancelled*/) {
+    return Result<std::string>(status_text(state, hanging));
+  };
+  ASSIGN_OR_RETURN(const std::string text, beside_hanging<std::string>(state, call, present));
   const NodeId file(Kind::mount_status, 0, 0);
   const NodeId node(Kind::mount_status, 0, state.versions.version_of(file, xxh64(text)));
   if (auto known = state.documents.find(node)) {
@@ -115,13 +134,14 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, 1, state.mounted_ns);
 }
 
-Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, std::string_view name) {
   for (const RootRow& row : kRootRows) {
     if (row.name != name || (state.read_only && !row.on_read_only)) {
       continue;
     }
     if (row.kind == Kind::mount_status) {
-      return Child{status_now(state)->attr.node, CacheTtl::moment};
+      ASSIGN_OR_RETURN(const auto document, status_now(state, call));
+      return Child{document->attr.node, CacheTtl::moment};
     }
     return Child{NodeId(row.kind, 0, 0), CacheTtl::forever};
   }
@@ -159,19 +179,20 @@ Result<OpenFilePtr> readme_open(MountState& state, RequestContext& call, NodeId 
       std::make_shared<SnapshotFile>(state.documents.put(literal_document(*attr, readme_text(state)), false)));
 }
 
-Result<Attr> status_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+Result<Attr> status_attr(MountState& state, RequestContext& call, NodeId node) {
   if (const auto known = state.documents.find(node)) {
     return known->attr;
   }
-  const auto now = status_now(state);
+  ASSIGN_OR_RETURN(const auto now, status_now(state, call));
   return now->attr.node == node ? Result<Attr>(now->attr) : Result<Attr>(stale_error());
 }
 
-Result<OpenFilePtr> status_open(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto known = state.documents.find(node);
+Result<OpenFilePtr> status_open(MountState& state, RequestContext& call, NodeId node) {
+  auto document = state.documents.find(node);
   const auto fresh = std::chrono::steady_clock::now() - kJustLookedUp;
-  const bool is_fresh = known && known->made > fresh && !state.written_since(0, known->made);
-  const auto document = is_fresh ? known : status_now(state);
+  if (!document || document->made <= fresh || state.written_since(0, document->made)) {
+    ASSIGN_OR_RETURN(document, status_now(state, call));
+  }
   if (document->attr.node != node) {
     return stale_error();
   }

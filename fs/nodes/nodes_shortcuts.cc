@@ -56,6 +56,13 @@ SessionPtr by_id(const CatalogView& view, NodeId folder, std::string_view name) 
   return folder.kind() == Kind::by_id ? view.by_id_prefix(name) : view.by_id_prefix(name, agent_of(view, folder));
 }
 
+Result<std::vector<NamedSession>> terminals_now(MountState& state, RequestContext& call) {
+  return beside_hanging<std::vector<NamedSession>>(
+      state, call, [&catalog = state.catalog](const Hanging& hanging, const auto* /*cancelled*/) {
+        return Result<std::vector<NamedSession>>(catalog.terminals(hanging));
+      });
+}
+
 /// Adds a link to a session by its id.
 void add_by_id(MountState& state, const CatalogView& view, Kind kind, std::size_t at,
                std::vector<NamesSnapshot::Item>& items) {
@@ -107,14 +114,15 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), time);
 }
 
-Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   const auto view = state.catalog.view();
   if (is_by_id(node)) {
     const auto session = by_id(*view, node, name);
     return session ? Result<Child>(Child{link_node(state, *view, link_kind(node.kind()), *session), CacheTtl::moment})
                    : Result<Child>(no_such_name());
   }
-  for (const auto& row : state.catalog.terminals()) {
+  ASSIGN_OR_RETURN(const auto terminals, terminals_now(state, call));
+  for (const auto& row : terminals) {
     if (row.name == name) {
       return Child{link_node(state, *view, link_kind(node.kind()), *row.session), CacheTtl::moment};
     }
@@ -122,7 +130,7 @@ Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId node, s
   return no_such_name();
 }
 
-Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node) {
+Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   std::vector<NamesSnapshot::Item> items;
   const auto view = state.catalog.view();
   if (node.kind() == Kind::by_id) {
@@ -138,7 +146,8 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId node
       }
     }
   } else {
-    for (auto& row : state.catalog.terminals()) {
+    ASSIGN_OR_RETURN(auto terminals, terminals_now(state, call));
+    for (auto& row : terminals) {
       const NodeId link = link_node(state, *view, link_kind(node.kind()), *row.session);
       items.push_back({std::move(row.name), {link, CacheTtl::moment}, std::nullopt});
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -10,20 +11,26 @@ namespace arborfs::title_nodes {
 
 namespace {
 
-/// Reads the first messages that the names of these sessions need. A log in a submount, which may hang, is not read:
-/// its session is named by its title alone.
+/// Reads the first messages that the names of these sessions need. A log in a submount that hangs is not read: its
+/// session keeps the name that it has.
 Result<void> read_first_messages(MountState& state, RequestContext& call, const std::vector<SessionPtr>& sessions) {
   std::vector<SessionPtr> to_read;
-  for (const auto& session : sessions) {
-    const bool may_hang = state.catalog.has_submounts() && state.catalog.is_submount(session->place().in());
-    if (!may_hang && state.slugs.needs_log(*session)) {
-      to_read.push_back(session);
-    }
-  }
+  std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(to_read),
+               [&](const SessionPtr& session) { return state.slugs.needs_log(*session); });
   if (to_read.empty()) {
     return {};
   }
-  return call.may_take_long() ? state.slugs.read(to_read) : Result<void>(call.defer());
+  if (!call.may_take_long()) {
+    return call.defer();
+  }
+  const auto read = [&state, to_read](const Hanging& hanging, const auto* /*cancelled*/) -> Result<bool> {
+    auto answering = to_read;
+    std::erase_if(answering, [&](const SessionPtr& session) { return state.catalog.is_in(*session, hanging); });
+    RETURN_IF_ERROR(state.slugs.read(answering));
+    return true;
+  };
+  RETURN_IF_ERROR(beside_hanging<bool>(state, call, read));
+  return {};
 }
 
 /// The sessions of the project with their names; none if the project is gone.

@@ -83,6 +83,16 @@ CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
   return state_.read_only && !lasts ? CacheTtl::glance : life;
 }
 
+/// All stores' blobs are one folder.
+std::optional<LogFolder> submount_with_blobs(const Catalog& catalog) {
+  for (LogFolder& submount : catalog.submounts()) {
+    if (submount.name == kWholeStore && !catalog.stores().at(submount.store)->paths().blobs.empty()) {
+      return std::move(submount);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
   const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::by_agent_link || kind == Kind::session_alias ||
@@ -91,10 +101,12 @@ std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   if (!state_.catalog.has_submounts() || is_shortcut || reads_all_sessions(node)) {
     return std::nullopt;
   }
+  if (kind == Kind::blobs || kind == Kind::blob) {
+    return submount_with_blobs(state_.catalog);
+  }
   const auto slot = state_.slots.at(node.slot());
   const auto session = slot ? state_.catalog.view()->session(slot->session) : nullptr;
-  LogFolder folder = session ? session->place().in() : LogFolder{};
-  return session && state_.catalog.is_submount(folder) ? std::optional(std::move(folder)) : std::nullopt;
+  return session ? state_.catalog.submount_of(session->place().in()) : std::nullopt;
 }
 
 Result<Found> Vfs::lookup(RequestContext& call, NodeId parent, std::string_view name) {

@@ -77,7 +77,7 @@ class Vfs {
   Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);
   Result<std::string> xattr_names(RequestContext& call, NodeId node);
 
-  /// The submount of the store (Catalog::submounts) that a request for this node may have to wait for; such a request
+  /// The submount (Catalog::submounts) that a request for this node may have to wait for; such a request
   /// must not make others wait.
   std::optional<LogFolder> submount_of(NodeId node);
 

@@ -28,6 +28,18 @@ TEST(MountsBelow, FindsMountsOfThisSystem) {
   EXPECT_EQ(mounts_below("/no/such/folder"), Names{});
 }
 
+TEST(MountsServedElsewhere, AreThoseOfNetworksAndFuse) {
+  const std::string text =
+      "22 1 8:1 / / rw - fuse.fuse-overlayfs x rw\n"
+      "40 22 0:30 / /s/fuse rw shared:1 - fuse.bindfs x rw\n"
+      "41 22 0:31 / /s/nfs rw - nfs4 host:/x rw\n"
+      "42 22 0:32 / /s/hidden rw - nfs host:/y rw\n"
+      "43 22 0:33 / /s/hidden rw - tmpfs none rw\n"
+      "44 22 8:2 / /s/disk rw - ext4 /dev/sdb1 rw\n"
+      "45";
+  EXPECT_EQ(mounts_served_elsewhere(text), (Names{"/s/fuse", "/s/nfs"}));
+}
+
 }  // namespace
 
 }  // namespace arborfs

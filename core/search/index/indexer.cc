@@ -33,11 +33,13 @@ std::vector<SessionPtr> newest_first(const Catalog& catalog) {
 }
 
 /// The keys of the stores that are there.
-std::set<std::string> stores_present(const Catalog& catalog) {
+std::set<std::string> stores_present(const Catalog& catalog, const Hanging& hanging) {
   std::set<std::string> present;
-  for (const auto& store : catalog.stores()) {
-    if (store->present()) {
-      present.insert(key_of(*store));
+  const auto silent = hanging.stores();
+  for (std::size_t number = 0; number < catalog.stores().size(); ++number) {
+    const SessionStore& store = *catalog.stores().at(number);
+    if (!silent.contains(static_cast<std::uint8_t>(number)) && store.present()) {
+      present.insert(key_of(store));
     }
   }
   return present;
@@ -156,7 +158,8 @@ Result<void> Indexer::open() {
 /// False if a session was too young to be indexed.
 Result<bool> Indexer::add_all() {
   RETURN_IF_ERROR(open());
-  const auto present = stores_present(catalog_);
+  hanging_ = catalog_.hanging();
+  const auto present = stores_present(catalog_, hanging_);
   const auto sessions = newest_first(catalog_);
   bool is_complete = true;
   for (const SessionPtr& session : sessions) {
@@ -169,7 +172,7 @@ Result<bool> Indexer::add_all() {
   return is_complete && !is_removed;
 }
 
-/// Sessions of a submount, which may hang, are left out.
+/// Sessions of a submount that hangs are left out.
 Result<void> Indexer::add(const Session& session, bool& is_complete) {
   if (stopping_) {
     return Error{Errc::interrupted, "indexing was ended"};
@@ -178,7 +181,7 @@ Result<void> Indexer::add(const Session& session, bool& is_complete) {
   const auto known = writer_->table().find(key_of(session));
   const auto failed = unreadable_.find(session.number());
   if ((known != nullptr && is_state_of(*known, state)) || (failed != unreadable_.end() && failed->second == state) ||
-      catalog_.is_submount(session.place().in())) {
+      catalog_.is_in(session, hanging_)) {
     return {};
   }
   ASSIGN_OR_RETURN(const auto done, sessions_.add(session, catalog_.stores().at(session.store_number()), *writer_));

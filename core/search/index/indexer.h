@@ -73,6 +73,7 @@ class Indexer {
   std::unordered_map<std::uint32_t, FileStat> unreadable_;  // by the session's number: its state then
   std::uint64_t sequence_ = 0;                              // of the change feed before the last pass
   std::optional<Locked> locked_;                            // since the index is locked
+  Hanging hanging_;                                         // at the beginning of the pass
   unsigned put_aside_ = 0;                                  // how often
 
   std::mutex mutex_;  // a leaf; guards all that follows
