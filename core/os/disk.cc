@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,6 +80,16 @@ bool has_no_links(int errnum) {
   return is_unsupported(errnum) || errnum == EPERM || errnum == EMLINK;
 }
 
+/// Whatever is made there, such as a lock or a temporary file, would stay.
+Result<void> check_not_append_only(const Dir& folder) {
+  int flags = 0;
+  const bool is_known = ::ioctl(folder.fd(), FS_IOC_GETFLAGS, &flags) == 0;
+  return is_known && (flags & FS_APPEND_FL) != 0
+             ? Result<void>(Errc::not_permitted,
+                            "the folder is append-only, so what is made there stays; chattr -a allows changes")
+             : Result<void>();
+}
+
 /// 0, or -1 and errno; on an error the old name is unchanged and the new one is removed again.
 int link_and_unlink(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name) {
   if (::linkat(from.fd(), name.c_str(), to.fd(), new_name.c_str(), 0) != 0) {
@@ -146,6 +158,7 @@ Result<UniqueFd> Disk::create(const Dir& folder, const std::string& name, mode_t
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain file name"};
   }
+  RETURN_IF_ERROR(check_not_append_only(folder));
   UniqueFd fd(uninterrupted(
       [&] { return ::openat(folder.fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode); }));
   return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot create the file");
@@ -251,6 +264,10 @@ Result<void> Disk::make_folder(const Dir& folder, const std::string& name, mode_
   if (!is_plain_name(name)) {
     return Error{Errc::invalid_argument, "not a plain folder name"};
   }
+  if (folder.stat(name)) {
+    return {};
+  }
+  RETURN_IF_ERROR(check_not_append_only(folder));
   if (::mkdirat(folder.fd(), name.c_str(), mode) != 0 && errno != EEXIST) {
     return error_from_errno(errno, "cannot create the folder");
   }

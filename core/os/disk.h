@@ -33,7 +33,8 @@ class Disk {
   virtual Result<UniqueFd> open_append(const Dir& folder, const std::string& name);
   /// The same for writing in place (write_at).
   virtual Result<UniqueFd> open_update(const Dir& folder, const std::string& name);
-  /// Creates a file; already_exists if the name is taken. The umask applies to `mode`.
+  /// Creates a file; already_exists if the name is taken. The umask applies to `mode`. Errors also: not_permitted in a
+  /// folder from which no name can be removed again (chattr +a).
   virtual Result<UniqueFd> create(const Dir& folder, const std::string& name, mode_t mode);
   /// One write(2): returns how many bytes were written, which may be fewer than given.
   virtual Result<std::size_t> write(int fd, std::string_view bytes);
@@ -62,7 +63,7 @@ class Disk {
   /// Exchanges two names of a folder, both of which exist. Errors also: unsupported if the file system cannot.
   virtual Result<void> exchange(const Dir& folder, const std::string& name, const std::string& other);
   virtual Result<void> remove(const Dir& folder, const std::string& name);
-  /// Not an error if the folder exists already.
+  /// Not an error if the folder exists already. Errors also: as create.
   virtual Result<void> make_folder(const Dir& folder, const std::string& name, mode_t mode);
   /// Removes an empty folder.
   virtual Result<void> remove_folder(const Dir& folder, const std::string& name);

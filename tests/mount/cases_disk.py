@@ -461,3 +461,42 @@ def test_f4_append_only_log_is_never_rewritten(case):
             refused("echo 'Another title' > title", folder, "Operation not permitted")
         change_attributes(session.path, "-a")
         assert_next_append_works(session, folder)
+
+
+@needs_root
+@needs("mkfs.ext4", "chattr")
+def test_f4_title_of_an_append_only_log_of_omp_18_adds_nothing(case):
+    """F4: a title there is a line and the slot: if the slot cannot be written, the line is not added either."""
+    ext4(case)
+    session = case.agent.session(slot=True)
+    session.user("hello")
+    session.write()
+    with case.mount() as mount:
+        folder = mount.session(session)
+        change_attributes(session.path, "+a")
+        with log_unchanged(session):
+            refused("echo 'Another title' > title", folder, "Operation not permitted")
+        change_attributes(session.path, "-a")
+        shell("echo 'Another title' > title", cwd=folder)
+        equal((folder / "title").read_text(), "Another title\n", "the title")
+
+
+@needs_root
+@needs("mkfs.ext4", "chattr")
+def test_f22_nothing_stays_in_a_folder_that_only_takes_names(case):
+    """F22: in an append-only folder neither a lock nor a temporary file could be removed, so none is made."""
+    ext4(case)
+    session = case.agent.talk()
+    with case.mount() as mount:
+        folder, around = mount.session(session), session.path.parent
+        before = sorted(os.listdir(around))
+        change_attributes(around, "+a")
+        try:
+            with log_unchanged(session):
+                for script in (f"echo '{CUSTOM % 1}' > append", "echo x > title", "echo > fork"):
+                    refused(script, folder, "Operation not permitted")
+                    assert "chattr" in reason(folder), reason(folder)
+            equal(sorted(os.listdir(around)), before, "names")
+        finally:
+            change_attributes(around, "-a")
+        assert_next_append_works(session, folder)

@@ -38,6 +38,9 @@ Result<void> WriteQueue::append_lines(const SessionPtr& session, LogWriter& writ
 }
 
 Result<void> WriteQueue::append_and_overwrite(const SessionPtr& session, LogWriter& writer, const Lines& lines) {
+  if (!lines.slot.empty()) {
+    RETURN_IF_ERROR(writer.try_replace());  // where only appends are possible, the lines could not be taken back
+  }
   const auto note = catalog_.state_of(*session).pending.note(session->place(), writer.stat(), lines.text);
   auto written = writer.append(lines.text);
   if (!written || lines.slot.empty()) {
