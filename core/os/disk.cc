@@ -181,6 +181,14 @@ Result<void> Disk::set_mode(int fd, mode_t mode) {
   return done_or(::fchmod(fd, mode), "cannot set the file's mode");
 }
 
+Result<void> Disk::set_owner(int fd, uid_t owner, gid_t group) {
+  return done_or(::fchown(fd, owner, group), "cannot set the file's owner");
+}
+
+Result<void> Disk::set_attribute(int fd, const std::string& name, std::string_view value) {
+  return done_or(::fsetxattr(fd, name.c_str(), value.data(), value.size(), 0), "cannot set an attribute of the file");
+}
+
 Result<void> Disk::set_mtime(int fd, std::int64_t mtime_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   std::int64_t seconds = mtime_ns / kSecond;

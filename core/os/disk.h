@@ -40,6 +40,10 @@ class Disk {
   virtual Result<std::size_t> write(int fd, std::string_view bytes);
   virtual Result<std::size_t> write_at(int fd, std::string_view bytes, std::uint64_t offset);
   virtual Result<void> set_mode(int fd, mode_t mode);
+  /// Gives a file another owner and group.
+  virtual Result<void> set_owner(int fd, uid_t owner, gid_t group);
+  /// Sets an extended attribute.
+  virtual Result<void> set_attribute(int fd, const std::string& name, std::string_view value);
   /// Sets the modification time of a file or folder, in nanoseconds since 1970.
   virtual Result<void> set_mtime(int fd, std::int64_t mtime_ns);
   virtual Result<void> truncate(int fd, std::uint64_t size);

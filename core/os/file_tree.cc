@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/os/file_attributes.h"
 #include "core/os/file_hash.h"
 #include "core/os/processes.h"
 
@@ -20,7 +21,6 @@ namespace {
 
 constexpr int kMaxDepth = 100;  // each level holds up to two descriptors
 constexpr std::size_t kStep = 256 * 1024;
-constexpr mode_t kPermissions = 0777;
 constexpr mode_t kPrivateCopy = 0600;
 constexpr mode_t kPrivateFolder = 0700;
 /// A program that holds a file open for writing for longer keeps it.
@@ -30,8 +30,8 @@ Error too_deep() {
   return {Errc::unsupported, "the folders are nested too deeply"};
 }
 
-Result<void> copy_attributes(Disk& disk, const FileStat& st, int fd) {
-  RETURN_IF_ERROR(disk.set_mode(fd, st.mode & kPermissions));
+Result<void> copy_attributes(Disk& disk, int original, const FileStat& st, int fd) {
+  RETURN_IF_ERROR(keep_attributes(disk, original, fd));
   return disk.set_mtime(fd, st.mtime_ns);
 }
 
@@ -75,7 +75,7 @@ Result<void> copy_folder(Disk& disk, const Dir& from, const std::string& name, c
   for (const DirEntry& entry : entries) {
     RETURN_IF_ERROR(copy_any(disk, source, entry.name, copy, entry.name, depth + 1));
   }
-  RETURN_IF_ERROR(copy_attributes(disk, st, copy.fd()));
+  RETURN_IF_ERROR(copy_attributes(disk, source.fd(), st, copy.fd()));
   return disk.sync_folder(copy);
 }
 
@@ -211,7 +211,7 @@ Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& nam
 Result<void> copy_to_file(Disk& disk, const File& source, int fd) {
   ASSIGN_OR_RETURN(const auto st, source.stat());
   RETURN_IF_ERROR(copy_bytes(disk, source, fd));
-  RETURN_IF_ERROR(copy_attributes(disk, st, fd));
+  RETURN_IF_ERROR(copy_attributes(disk, source.fd(), st, fd));
   return disk.sync(fd);
 }
 

@@ -8,13 +8,13 @@
 
 namespace arborfs {
 
-/// Copies `name` in `from` to `new_name` in `to`, with permissions and times. The copy is synced to the disk when this
-/// returns, except for its name in `to`. On an error a partial copy may remain. Errors: already_exists, io, no_space;
-/// unsupported for FIFOs, sockets and devices, and for folders nested too deeply.
+/// Copies `name` in `from` to `new_name` in `to`, with attributes (file_attributes.h) and times. The copy is synced to
+/// the disk when this returns, except for its name in `to`. On an error a partial copy may remain. Errors:
+/// already_exists, io, no_space; unsupported for FIFOs, sockets and devices, and for folders nested too deeply.
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
                        const std::string& new_name);
 
-/// Copies one file, with permissions and times, to a file that is open and empty, and syncs that.
+/// Copies one file, with attributes and times, to a file that is open and empty, and syncs that.
 Result<void> copy_to_file(Disk& disk, const File& source, int fd);
 
 /// Not an error if `name` does not exist.

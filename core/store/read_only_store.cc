@@ -38,11 +38,11 @@ Result<std::unique_ptr<LogWriter>> ReadOnlyStore::writer(const LogPlace& /*place
   return refusal();
 }
 
-Result<std::unique_ptr<LogDraft>> ReadOnlyStore::draft(const LogPlace& /*place*/) {
+Result<std::unique_ptr<LogDraft>> ReadOnlyStore::draft(const LogPlace& /*place*/, mode_t /*permissions*/) {
   return refusal();
 }
 
-Result<std::unique_ptr<LogDraft>> ReadOnlyStore::redraft(const LogPlace& /*place*/) {
+Result<std::unique_ptr<LogDraft>> ReadOnlyStore::redraft(const LogPlace& /*place*/, const LogPlace& /*to*/) {
   return refusal();
 }
 

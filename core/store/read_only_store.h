@@ -23,8 +23,8 @@ class ReadOnlyStore : public SessionStore {
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override;
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override;
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override;
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) override;
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override;
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override;
   Result<void> move(const LogPlace& from, const LogPlace& to) override;
   Result<void> remove(const LogPlace& place, const Dir& trash) override;

@@ -3,6 +3,8 @@
 // the Writer (core/writer/writer.h) writes through it: it serialises the writers of one process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -31,6 +33,8 @@ class PromptHistory;  // prompt_history.h
 inline constexpr std::string_view kSessionsItself = ".";
 /// In place of a folder's name: all of a store (Catalog::submounts).
 inline constexpr std::string_view kWholeStore = "";
+
+inline constexpr mode_t kAnyPermissions = 0777;
 
 /// The path of a folder of logs.
 std::string folder_path(const std::string& sessions, const std::string& folder);
@@ -205,10 +209,12 @@ class SessionStore {
 
   /// Takes the log's lock. Errors: busy if another writer holds it for longer than the wait; not_found, permission, io.
   [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) = 0;
-  /// Begins a new log that will be at `place`; makes its folder if missing.
-  [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) = 0;
-  /// Begins one that will replace the log at `place`; makes no folder. Errors also: not_found.
-  [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) = 0;
+  /// Begins a new log that will be at `place`; makes its folder if missing. It has the permissions that the agent's
+  /// logs have, except those that are not in `permissions`.
+  [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) = 0;
+  /// Begins one that will replace the log at `place`, with its attributes (core/os/file_attributes.h), and that will be
+  /// at `to`, whose folder it makes if missing. Errors also: not_found, not_permitted.
+  [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) = 0;
   /// Moves a finished draft to its intended place. Errors: already_exists, io.
   virtual Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) = 0;
   /// Renames a log with its artifacts and the backups that agents left (`<log>.<id>.bak`, which agents would restore

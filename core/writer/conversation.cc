@@ -142,7 +142,8 @@ Result<Conversation> read_conversation(const SessionPtr& session, const std::str
     ASSIGN_OR_RETURN(const auto guard, session->read_index());
     header = guard.index().header();
   }
-  Conversation found{{}, header.cwd, header.title, std::string(session->agent()), header.id, {}, 0};
+  Conversation found{
+      {}, header.cwd, header.title, std::string(session->agent()), header.id, {}, 0, permissions_of(*session)};
   ASSIGN_OR_RETURN(auto said, turns_of(*session->format().renderer, spoken));
   found.left_out = said.left_out;
   found.turns = arranged_turns(std::move(said.turns), found.as_text);

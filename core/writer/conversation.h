@@ -9,6 +9,7 @@
 #include "core/model/turn.h"
 #include "core/render/record_renderer.h"
 #include "core/session/session.h"
+#include "core/writer/permissions.h"
 
 namespace arborfs {
 
@@ -33,12 +34,13 @@ struct Conversation {
   /// of tools; every turn has a time, times do not go back, every image has its bytes and a type that models take, the
   /// name of a tool is in [A-Za-z0-9_-]{1,128}, and the arguments of a call are one JSON object.
   std::vector<Turn> turns;
-  std::string cwd;       // "" if it is not known
-  std::string title;     // "" for none
-  std::string agent;     // of the source
-  std::string id;        // of the source
-  AsText as_text;        // in `turns` already
-  std::size_t left_out;  // entries of the path that are not in it
+  std::string cwd;                       // "" if it is not known
+  std::string title;                     // "" for none
+  std::string agent;                     // of the source
+  std::string id;                        // of the source
+  AsText as_text;                        // in `turns` already
+  std::size_t left_out;                  // entries of the path that are not in it
+  mode_t permissions = kAnyPermissions;  // that files with it may have (permissions.h)
 };
 
 /// The most bytes that the turns of a conversation may have.

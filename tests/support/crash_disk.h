@@ -168,6 +168,12 @@ class CrashDisk : public SplitDisk {
   Result<void> set_mode(int fd, mode_t mode) override {
     return refuses("set_mode") ? Result<void>(off()) : Disk::set_mode(fd, mode);
   }
+  Result<void> set_owner(int fd, uid_t owner, gid_t group) override {
+    return refuses("set_owner") ? Result<void>(off()) : Disk::set_owner(fd, owner, group);
+  }
+  Result<void> set_attribute(int fd, const std::string& name, std::string_view value) override {
+    return refuses("set_attribute") ? Result<void>(off()) : Disk::set_attribute(fd, name, value);
+  }
   Result<void> set_mtime(int fd, std::int64_t mtime_ns) override {
     return refuses("set_mtime") ? Result<void>(off()) : Disk::set_mtime(fd, mtime_ns);
   }

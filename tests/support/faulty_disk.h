@@ -61,6 +61,12 @@ class FaultyDisk : public SplitDisk {
   Result<void> set_mode(int fd, mode_t mode) override {
     return fails("set_mode") ? Result<void>(error()) : Disk::set_mode(fd, mode);
   }
+  Result<void> set_owner(int fd, uid_t owner, gid_t group) override {
+    return fails("set_owner") ? Result<void>(error()) : Disk::set_owner(fd, owner, group);
+  }
+  Result<void> set_attribute(int fd, const std::string& name, std::string_view value) override {
+    return fails("set_attribute") ? Result<void>(error()) : Disk::set_attribute(fd, name, value);
+  }
   Result<void> set_mtime(int fd, std::int64_t mtime_ns) override {
     return fails("set_mtime") ? Result<void>(error()) : Disk::set_mtime(fd, mtime_ns);
   }

@@ -43,9 +43,11 @@ class ForeignStore : public SessionStore {
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
     return files_->writer(place);
   }
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override { return files_->draft(place); }
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
-    return files_->redraft(place);
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) override {
+    return files_->draft(place, permissions);
+  }
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
+    return files_->redraft(place, to);
   }
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
     return files_->publish(draft, place, existing, sync);

@@ -60,7 +60,7 @@ class Stage {
   /// Adds a log with these bytes, as if an agent had written it.
   SessionPtr add(const std::string& name, std::string_view bytes) {
     const LogPlace place{"-work", name + ".jsonl"};
-    auto draft = store_->draft(place);
+    auto draft = store_->draft(place, kAnyPermissions);
     EXPECT_TRUE(draft && (*draft)->write(bytes) && (*draft)->finish(false));
     EXPECT_TRUE(store_->publish(**draft, place, Disk::Existing::replace, false));
     catalog_->rescan();

@@ -192,7 +192,7 @@ TEST_F(PiSessionDirTest, LogsAreTrashedAndRestored) {
 
 TEST_F(PiSessionDirTest, TakesNoFoldersForProjects) {
   write_log("flat/" + kFile);
-  const auto draft = named("flat")->draft({"--x--", kFile});
+  const auto draft = named("flat")->draft({"--x--", kFile}, kAnyPermissions);
   ASSERT_FALSE(draft);
   EXPECT_EQ(draft.error().code, Errc::unsupported);
   EXPECT_FALSE(fs::exists(at("flat/--x--")));

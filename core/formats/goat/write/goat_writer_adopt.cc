@@ -33,7 +33,7 @@ Result<AdoptResult> GoatWriter::adopt(const Conversation& conversation, const st
     fields.push_back({"leaf_title", goat::go_literal(conversation.title)});
   }
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
-  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, syncs()));
+  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, conversation.permissions, syncs()));
   RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
   RETURN_IF_ERROR(folder.put(goat::kMessagesFile, messages.lines));
   ASSIGN_OR_RETURN(adopted.made, put_in_place(folder, id, number));

@@ -15,6 +15,7 @@
 #include "core/json/utf8.h"
 #include "core/writer/new_uuid.h"
 #include "core/writer/not_synced.h"
+#include "core/writer/permissions.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {
@@ -34,7 +35,6 @@ struct Copied {
   Ordinal messages = 0;
   std::string last_id;
   Header header;
-  mode_t mode = 0;  // of the file of its messages
 };
 
 Result<Copied> copied_from(const Session& session, const std::string& target) {
@@ -43,7 +43,7 @@ Result<Copied> copied_from(const Session& session, const std::string& target) {
   if (!index.header().valid) {
     return Error{Errc::read_only, index.header().problem};
   }
-  Copied copied{guard.log(), {}, index.size(), "", index.header(), guard.stat().mode & goat::kFileMode};
+  Copied copied{guard.log(), {}, index.size(), "", index.header()};
   if (!target.empty()) {
     ASSIGN_OR_RETURN(copied.messages, find_target(index, target));
   }
@@ -184,7 +184,7 @@ Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
     fields.push_back({"leaf_title", goat::go_literal(wanted.title)});
   }
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
-  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, syncs()));
+  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, kAnyPermissions, syncs()));
   RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
   return put_in_place(folder, id, *number);
 }
@@ -204,11 +204,11 @@ Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::stri
   ASSIGN_OR_RETURN(const auto id, new_uuid());
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(session->store().paths().sessions));
-  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(disk, base, syncs()));
-  RETURN_IF_ERROR(folder.put(goat::kMetadataFile, forked_metadata(std::move(text), id, copied, !target.empty(), title),
-                             stat.mode & goat::kFileMode));
+  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(disk, base, permissions_of(*session), syncs()));
+  RETURN_IF_ERROR(
+      folder.put(goat::kMetadataFile, forked_metadata(std::move(text), id, copied, !target.empty(), title)));
   {
-    ASSIGN_OR_RETURN(const auto fd, disk.create(folder.dir(), goat::kMessagesFile, copied.mode));
+    ASSIGN_OR_RETURN(const auto fd, folder.create(goat::kMessagesFile));
     RETURN_IF_ERROR(copy_lines(disk, copied, fd.get()));
     RETURN_IF_ERROR(syncs() ? disk.sync(fd.get()) : Result<void>());
   }

@@ -10,6 +10,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
+#include "core/os/file_attributes.h"
 #include "core/os/replace_file.h"
 #include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
@@ -18,7 +19,6 @@ namespace arborfs::goat {
 namespace {
 
 constexpr int kTries = 5;
-constexpr mode_t kPermissions = 0777;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 20U;
 
 /// The metadata as it was read.
@@ -48,7 +48,8 @@ Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string
   const std::string name = temporary_name(unique);
   ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, 0600));
   const auto fill = [&]() -> Result<void> {
-    RETURN_IF_ERROR(disk.set_mode(fd.get(), as_read.stat.mode & kPermissions));
+    ASSIGN_OR_RETURN(const auto present, File::open_in(folder, kMetadataFile));
+    RETURN_IF_ERROR(keep_attributes(disk, present.fd(), fd.get()));
     RETURN_IF_ERROR(write_all(disk, fd.get(), text));
     return sync ? disk.sync(fd.get()) : Result<void>();
   };

@@ -10,16 +10,16 @@
 
 namespace arborfs::goat {
 
-Result<NewFolder> NewFolder::begin(Disk& disk, const Dir& parent, bool sync) {
+Result<NewFolder> NewFolder::begin(Disk& disk, const Dir& parent, mode_t permissions, bool sync) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   std::string name = temporary_name(unique);
-  RETURN_IF_ERROR(disk.make_folder(parent, name, kFolderMode));
+  RETURN_IF_ERROR(disk.make_folder(parent, name, kFolderMode & permissions));
   auto dir = parent.open_in(name);
   if (!dir) {
     static_cast<void>(disk.remove_folder(parent, name));
     return dir.error();
   }
-  return NewFolder(disk, parent, std::move(name), std::move(*dir), sync);
+  return NewFolder(disk, parent, std::move(name), std::move(*dir), permissions, sync);
 }
 
 NewFolder::~NewFolder() {
@@ -33,12 +33,17 @@ NewFolder::NewFolder(NewFolder&& other) noexcept
       parent_(other.parent_),
       name_(std::exchange(other.name_, std::string())),
       dir_(std::move(other.dir_)),
+      permissions_(other.permissions_),
       sync_(other.sync_) {}
 
-Result<void> NewFolder::put(const std::string& file, std::string_view bytes, mode_t mode) {
-  ASSIGN_OR_RETURN(const auto fd, disk_->create(dir_, file, mode));
+Result<void> NewFolder::put(const std::string& file, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const auto fd, create(file));
   RETURN_IF_ERROR(write_all(*disk_, fd.get(), bytes));
   return sync_ ? disk_->sync(fd.get()) : Result<void>();
+}
+
+Result<UniqueFd> NewFolder::create(const std::string& file) {
+  return disk_->create(dir_, file, kFileMode & permissions_);
 }
 
 Result<void> NewFolder::publish(const std::string& name) {

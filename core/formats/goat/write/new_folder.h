@@ -16,8 +16,8 @@ inline constexpr mode_t kFileMode = 0644;
 
 class NewFolder {
  public:
-  /// `disk` and `parent` outlive it. Errors: those of the disk.
-  static Result<NewFolder> begin(Disk& disk, const Dir& parent, bool sync);
+  /// `disk` and `parent` outlive it. `permissions`: those that it and its files may have. Errors: those of the disk.
+  static Result<NewFolder> begin(Disk& disk, const Dir& parent, mode_t permissions, bool sync);
   /// Removes it unless it was published.
   ~NewFolder();
   NewFolder(NewFolder&& other) noexcept;
@@ -27,20 +27,28 @@ class NewFolder {
 
   [[nodiscard]] const Dir& dir() const { return dir_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// The umask applies to `mode`. Errors: those of the disk.
-  Result<void> put(const std::string& file, std::string_view bytes, mode_t mode = kFileMode);
+  /// Errors: those of the disk.
+  Result<void> put(const std::string& file, std::string_view bytes);
+  /// Creates an empty file in it. Errors: those of the disk.
+  Result<UniqueFd> create(const std::string& file);
   /// Renames it to its final name in the parent. Errors: already_exists; those of the disk.
   Result<void> publish(const std::string& name);
   /// Syncs that name to the disk. Errors: those of the disk; the folder then still has its name.
   Result<void> sync_name();
 
  private:
-  NewFolder(Disk& disk, const Dir& parent, std::string name, Dir dir, bool sync)
-      : disk_(&disk), parent_(&parent), name_(std::move(name)), dir_(std::move(dir)), sync_(sync) {}
+  NewFolder(Disk& disk, const Dir& parent, std::string name, Dir dir, mode_t permissions, bool sync)
+      : disk_(&disk),
+        parent_(&parent),
+        name_(std::move(name)),
+        dir_(std::move(dir)),
+        permissions_(permissions),
+        sync_(sync) {}
   Disk* disk_;
   const Dir* parent_;
   std::string name_;  // "" once published or moved from
   Dir dir_;
+  mode_t permissions_;
   bool sync_;
 };
 

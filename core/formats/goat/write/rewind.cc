@@ -8,6 +8,7 @@
 #include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
+#include "core/os/file_attributes.h"
 #include "core/os/replace_file.h"
 #include "core/os/temporary_name.h"
 #include "core/writer/new_uuid.h"
@@ -40,7 +41,7 @@ class Rewinding {
     ASSIGN_OR_RETURN(const auto folder, make_folder_of(file.parts));
     ASSIGN_OR_RETURN(const auto unique, new_uuid());
     const std::string name = temporary_name(unique);
-    auto written = write(folder, name, file);
+    auto written = write(folder, name, file, kept);
     written = written ? check_unchanged(folder, kept) : written;
     if (!written) {
       static_cast<void>(place_.disk.remove(folder, name));
@@ -86,20 +87,24 @@ class Rewinding {
         RETURN_IF_ERROR(place_.disk.make_folder(dir, parts[depth], kFolderMode));
         RETURN_IF_ERROR(place_.sync ? place_.disk.sync_folder(dir) : Result<void>());
         next = place_.work.enter(dir, parts, depth);
+        RETURN_IF_ERROR(next ? keep_owner_of_folder(place_.disk, dir, next->fd()) : Result<void>());
       }
       ASSIGN_OR_RETURN(dir, std::move(next));
     }
     return dir;
   }
 
-  Result<void> write(const Dir& folder, const std::string& name, const PlannedFile& file) const {
+  Result<void> write(const Dir& folder, const std::string& name, const PlannedFile& file, const KeptFile& kept) const {
     ASSIGN_OR_RETURN(const auto content, open_content(place_.session, checkpoint_.id, file.hash));
-    const bool keeps_mode = file.mode || file.present;
+    const bool keeps_mode = file.mode || kept.seen;
     ASSIGN_OR_RETURN(const auto fd, place_.disk.create(folder, name, keeps_mode ? kPrivateMode : kFileMode));
     RETURN_IF_ERROR(copy_checked(place_.disk, content, file.hash, fd.get()));
-    if (keeps_mode) {
-      const mode_t mode = file.mode ? *file.mode : file.present->mode;
-      RETURN_IF_ERROR(place_.disk.set_mode(fd.get(), mode & kPermissions));
+    if (kept.seen) {
+      ASSIGN_OR_RETURN(const auto present, File::open_in(folder, kept.parts.back()));
+      RETURN_IF_ERROR(keep_attributes(place_.disk, present.fd(), fd.get(), file.mode));
+    } else {
+      RETURN_IF_ERROR(keep_owner_of_folder(place_.disk, folder, fd.get()));
+      RETURN_IF_ERROR(file.mode ? place_.disk.set_mode(fd.get(), *file.mode & kPermissions) : Result<void>());
     }
     return place_.sync ? place_.disk.sync(fd.get()) : Result<void>();
   }

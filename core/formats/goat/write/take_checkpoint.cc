@@ -176,7 +176,7 @@ Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, cons
     return name_is_taken();
   }
   clear_leftovers(place, files);
-  ASSIGN_OR_RETURN(auto folder, NewFolder::begin(place.disk, all, place.sync));
+  ASSIGN_OR_RETURN(auto folder, NewFolder::begin(place.disk, all, kAnyPermissions, place.sync));
   RETURN_IF_ERROR(place.disk.make_folder(folder.dir(), kContents, kFolderMode));
   ASSIGN_OR_RETURN(const auto contents, folder.dir().open_in(kContents));
   Taking taking(place, contents);

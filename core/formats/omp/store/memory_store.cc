@@ -216,13 +216,13 @@ class MemoryStore : public SessionStore {
                           : Error{Errc::busy, "another writer holds the log's lock"};
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/) override {
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/, mode_t /*permissions*/) override {
     ASSIGN_OR_RETURN(auto fd, make_file("log"));
     return std::unique_ptr<LogDraft>(std::make_unique<MemoryDraft>(disk_, std::move(fd)));
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
-    return shelf_->find(place) ? draft(place) : Result<std::unique_ptr<LogDraft>>(nothing_there());
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
+    return shelf_->find(place) ? draft(to, kAnyPermissions) : Result<std::unique_ptr<LogDraft>>(nothing_there());
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool /*sync*/) override {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/os/file_attributes.h"
 #include "core/os/processes.h"
 #include "core/store/log_change.h"
 
@@ -19,7 +20,7 @@ namespace {
 constexpr std::string_view kJsonlSuffix = ".jsonl";
 constexpr std::string_view kBackupSuffix = ".bak";
 constexpr mode_t kLogMode = 0666;
-constexpr mode_t kPermissions = 0777;
+constexpr mode_t kPrivateMode = 0600;
 /// Programs append under the lock, which this process holds: only another probe like this one may have the log open.
 constexpr std::chrono::milliseconds kOwnMoment{20};
 
@@ -114,15 +115,19 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
       std::make_unique<OmpLogWriter>(disk, held, file, std::move(lock), std::move(reader), st));
 }
 
-Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file) {
-  const auto present = folder.stat(file);
+Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
   const std::string temporary = omp_temporary_name(file);
-  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kLogMode));
-  const int file_number = fd.get();
+  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kLogMode & permissions));
+  return std::unique_ptr<LogDraft>(std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(fd)));
+}
+
+Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
+                                                    const File& replaced) {
+  const std::string temporary = omp_temporary_name(file);
+  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kPrivateMode));
+  const int made = fd.get();
   auto draft = std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(fd));
-  if (present) {
-    RETURN_IF_ERROR(disk.set_mode(file_number, present->mode & kPermissions));
-  }
+  RETURN_IF_ERROR(keep_attributes(disk, replaced.fd(), made));
   return std::unique_ptr<LogDraft>(std::move(draft));
 }
 

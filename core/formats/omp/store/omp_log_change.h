@@ -19,7 +19,10 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
 /// each call.
 std::string omp_temporary_name(const std::string& file);
 
-Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file);
+/// SessionStore::draft and redraft. `file`: the name that it will get in the folder.
+Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
+Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
+                                                    const File& replaced);
 Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync);
 
 /// The existing names in a folder that belong to a log, in byte order: the log, its artifacts, its backups. Errors:

@@ -199,14 +199,18 @@ class OmpStore : public SessionStore {
     return open_omp_writer(disk_, std::move(dir), folder_path(paths_.sessions, place.folder), place.file);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place) override {
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) override {
     ASSIGN_OR_RETURN(auto dir, make_folder(place.folder));
-    return start_omp_draft(disk_, std::move(dir), place.file);
+    return start_omp_draft(disk_, std::move(dir), place.file, permissions);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place) override {
+  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
-    return start_omp_draft(disk_, std::move(dir), place.file);
+    ASSIGN_OR_RETURN(const auto replaced, File::open_in(dir, place.file));
+    if (to.folder != place.folder) {
+      ASSIGN_OR_RETURN(dir, make_folder(to.folder));
+    }
+    return start_omp_redraft(disk_, std::move(dir), to.file, replaced);
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {

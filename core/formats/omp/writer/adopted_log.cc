@@ -144,7 +144,7 @@ Result<LogPlace> write_adopted_log(Catalog& catalog, std::uint8_t store, const C
   header.cwd = cwd;
   header.title = rules_of(dialect).names_by_entry ? "" : clean_title(conversation.title);
   const LogPlace place{folder_for(cwd, dialect, catalog, store), log_file_name(header.timestamp_ms, header.id), store};
-  return write_new_log(catalog, place, header, adopted_lines(conversation, dialect), sync);
+  return write_new_log(catalog, place, header, adopted_lines(conversation, dialect), conversation.permissions, sync);
 }
 
 }  // namespace arborfs

@@ -18,6 +18,7 @@
 #include "core/log/id_text.h"
 #include "core/model/tree.h"
 #include "core/session/write_marks.h"
+#include "core/writer/permissions.h"
 
 namespace arborfs {
 
@@ -246,8 +247,8 @@ Result<std::string> resolved_cwd(const std::string& cwd) {
 }
 
 Result<LogPlace> write_new_log(Catalog& catalog, const LogPlace& place, const NewHeader& header, std::string_view lines,
-                               bool sync) {
-  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(place.store)->draft(place));
+                               mode_t permissions, bool sync) {
+  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(place.store)->draft(place, permissions));
   RETURN_IF_ERROR(draft->write(new_header_lines(header)));
   RETURN_IF_ERROR(draft->write(lines));
   return publish(catalog, *draft, place, sync);
@@ -262,7 +263,7 @@ Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader h
   for (const EntryDraft& entry : entries) {
     lines.add(entry);
   }
-  return write_new_log(catalog, place, header, lines.lines(), sync);
+  return write_new_log(catalog, place, header, lines.lines(), kAnyPermissions, sync);
 }
 
 Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {
@@ -283,7 +284,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.prompt_cache_key = whole && is_18 ? source.header.id : "";
   const LogPlace place{folder_for(header.cwd, source.dialect, catalog, from),
                        log_file_name(header.timestamp_ms, header.id), from.store};
-  ASSIGN_OR_RETURN(auto draft, session.store().draft(place));
+  ASSIGN_OR_RETURN(auto draft, session.store().draft(place, permissions_of(session)));
   RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
   return publish(catalog, *draft, place, sync);
 }

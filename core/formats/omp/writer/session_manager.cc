@@ -134,7 +134,7 @@ Result<void> SessionManager::put_on_disk() {
   auto log = memory_->store->open(place);
   const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
   auto bytes = size ? (*log)->read(0, *size) : Result<std::string>(size.error());
-  auto draft = bytes ? disk_->store->draft(place) : Result<std::unique_ptr<LogDraft>>(bytes.error());
+  auto draft = bytes ? disk_->store->draft(place, kAnyPermissions) : Result<std::unique_ptr<LogDraft>>(bytes.error());
   if (!draft) {
     return draft.error();
   }

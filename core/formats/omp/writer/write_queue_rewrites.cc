@@ -29,7 +29,7 @@ Result<void> WriteQueue::rewrite_with(const SessionPtr& session, std::unique_ptr
   ASSIGN_OR_RETURN(const auto before, writer->version());
   ASSIGN_OR_RETURN(auto late, LateLines::of(session->store(), place));
   writer.reset();
-  ASSIGN_OR_RETURN(const auto draft, session->store().redraft(place));
+  ASSIGN_OR_RETURN(const auto draft, session->store().redraft(place, place));
   ASSIGN_OR_RETURN(const auto copied, write_log_anew(*session, {{}, lines.slot, lines.text}, *draft));
   RETURN_IF_ERROR(draft->finish(settings_.sync));
   RETURN_IF_ERROR(late.note_copied(copied.stat));
@@ -81,7 +81,7 @@ Result<void> WriteQueue::rewrite_once(const SessionPtr& session, const RewriteRe
     return late.error();
   }
   writer->reset();
-  auto draft = request.move_to ? store.draft(*request.move_to) : store.redraft(place);
+  auto draft = store.redraft(place, request.move_to.value_or(place));
   const auto copied = draft ? request.write(**draft) : Result<CopiedLog>(draft.error());
   auto done = copied ? (*draft)->finish(settings_.sync) : Result<void>(copied.error());
   done = done ? late->note_copied(copied->stat) : done;

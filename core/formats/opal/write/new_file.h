@@ -11,6 +11,7 @@
 
 #include "core/log/log_source.h"
 #include "core/os/disk.h"
+#include "core/os/file_attributes.h"
 #include "core/os/file_tree.h"
 
 namespace arborfs::opal {
@@ -24,11 +25,14 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  Result<void> set_mode(mode_t mode) { return disk_.set_mode(fd_.get(), mode); }
+  /// For a file that will replace `original` (core/os/file_attributes.h).
+  Result<void> keep_attributes(const File& original) {
+    return arborfs::keep_attributes(disk_, original.fd(), fd_.get());
+  }
   Result<void> write(std::string_view bytes);
   /// Writes the bytes of a log from `begin` to `end`.
   Result<void> copy(const LogSource& log, std::uint64_t begin, std::uint64_t end);
-  /// Makes the empty file a finished copy of another one, with its permissions and times.
+  /// Makes the empty file a finished copy of another one, with its attributes and times.
   Result<void> copy(const File& file) { return copy_to_file(disk_, file, fd_.get()); }
   /// Writes a line feed unless the last byte is one.
   Result<void> end_line() { return last_ == '\n' ? Result<void>() : write("\n"); }

@@ -19,8 +19,6 @@
 namespace arborfs {
 namespace {
 
-constexpr mode_t kModeBits = 0777;
-
 std::string id_of(const LogIndex& index, Ordinal ordinal) {
   return ordinal == kNoEntry ? "" : std::string(index.id(ordinal).text);
 }
@@ -116,7 +114,8 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(disk, folder, 0600));
-  RETURN_IF_ERROR(file->set_mode(stat.mode & kModeBits));
+  ASSIGN_OR_RETURN(const auto original, File::open_in(folder, place.file));
+  RETURN_IF_ERROR(file->keep_attributes(original));
   RETURN_IF_ERROR(file->write(draft.header));
   RETURN_IF_ERROR(write_rest(*file, log, header_end, stat.size, draft));
   RETURN_IF_ERROR(file->write(draft.lines));

@@ -86,8 +86,8 @@ class OpalWriter final : public Writer {
   Result<void> replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                            std::uint64_t header_end, const Draft& draft);
   Result<void> sync_name(const SessionPtr& session) const;
-  /// Creates the session that `fill` writes. Without a mode, the file has that of any new file.
-  Result<CreateResult> add_session(std::uint8_t store, const std::string& id, std::optional<mode_t> mode,
+  /// Creates the session that `fill` writes, with those of the permissions of a new file that are in `permissions`.
+  Result<CreateResult> add_session(std::uint8_t store, const std::string& id, mode_t permissions,
                                    const std::function<Result<void>(opal::NewFile&)>& fill);
 
   const std::chrono::milliseconds patience_;

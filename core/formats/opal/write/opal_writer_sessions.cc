@@ -15,6 +15,7 @@
 #include "core/json/utf8.h"
 #include "core/model/tree.h"
 #include "core/writer/not_synced.h"
+#include "core/writer/permissions.h"
 #include "core/writer/resolve_target.h"
 #include "core/writer/title_text.h"
 
@@ -23,7 +24,6 @@ namespace {
 
 constexpr std::string_view kAgent = "opal";
 constexpr const char* kFolder = "sessions";
-constexpr mode_t kPermissions = 0777;
 constexpr mode_t kNewFile = 0666;  // less the umask, as for Opal
 constexpr mode_t kNewFolder = 0777;
 
@@ -36,7 +36,6 @@ struct EntryBytes {
 struct Source {
   std::shared_ptr<const LogSource> log;
   Header header;
-  mode_t mode = 0;
   std::vector<EntryBytes> entries;
   std::string leaf;  // JSON text; "" for that of the source
   Ordinal end = kNoEntry;
@@ -50,7 +49,7 @@ Result<Source> take_source(const Session& session, const std::string& target) {
   if (!index.header().valid) {
     return Error{Errc::read_only, index.header().problem};
   }
-  Source source{guard.log(), index.header(), static_cast<mode_t>(guard.stat().mode & kPermissions), {}, "", kNoEntry};
+  Source source{guard.log(), index.header(), {}, "", kNoEntry};
   std::vector<Ordinal> copied;
   if (target.empty()) {
     for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
@@ -127,14 +126,13 @@ void OpalWriter::take_back_parts() {
   }
 }
 
-Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::string& id, std::optional<mode_t> mode,
+Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::string& id, mode_t permissions,
                                              const std::function<Result<void>(opal::NewFile&)>& fill) {
   const bool is_synced = settings().durability == Durability::synced;
   const SessionStore& store = *catalog().stores().at(number);
   const LogPlace place{kFolder, id + ".jsonl", number};
   ASSIGN_OR_RETURN(const auto folder, sessions_folder(store, place));
-  ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(store.disk(), folder, mode ? 0600 : kNewFile));
-  RETURN_IF_ERROR(mode ? file->set_mode(*mode) : Result<void>());
+  ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(store.disk(), folder, kNewFile & permissions));
   RETURN_IF_ERROR(fill(*file));
   RETURN_IF_ERROR(file->finish(is_synced));
   RETURN_IF_ERROR(file->publish(folder, place.file));
@@ -162,7 +160,7 @@ Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::stri
     const std::string metadata = with_text(skim::member(header, "metadata"), "title", own);
     header = opal::with_member(std::move(header), "metadata", metadata);
   }
-  return add_session(session->store_number(), id, source.mode, [&](opal::NewFile& file) -> Result<void> {
+  return add_session(session->store_number(), id, permissions_of(*session), [&](opal::NewFile& file) -> Result<void> {
     RETURN_IF_ERROR(file.write(header + "\n"));
     for (const EntryBytes& entry : source.entries) {
       RETURN_IF_ERROR(file.copy(*source.log, entry.offset, entry.offset + entry.length));
@@ -182,7 +180,7 @@ Result<CreateResult> OpalWriter::create(const NewSession& wanted) {
   }
   ASSIGN_OR_RETURN(const auto metadata, metadata_of(wanted));
   ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
-  return add_session(*store, id, std::nullopt,
+  return add_session(*store, id, kAnyPermissions,
                      [&](opal::NewFile& file) { return file.write(opal::header_line(id, metadata)); });
 }
 

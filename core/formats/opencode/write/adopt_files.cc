@@ -7,6 +7,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/formats/opencode/write/fork_note.h"
+#include "core/formats/opencode/write/storage_folder.h"
 #include "core/json/document.h"
 #include "core/writer/new_file.h"
 
@@ -25,7 +26,9 @@ std::string string_json(std::string_view text) {
 /// program has changed it or has added a session to it.
 class FileBatch {
  public:
-  FileBatch(Disk& disk, const std::string& storage, bool sync) : disk_(disk), storage_(storage), sync_(sync) {}
+  /// `permissions`: those that the files may have.
+  FileBatch(Disk& disk, const std::string& storage, mode_t permissions, bool sync)
+      : disk_(disk), storage_(storage), permissions_(permissions), sync_(sync) {}
   ~FileBatch() {
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
       remove(*made);
@@ -36,8 +39,8 @@ class FileBatch {
 
   /// `folders` are below the storage.
   Result<void> write(const std::vector<std::string>& folders, const std::string& name, std::string_view text) {
-    ASSIGN_OR_RETURN(const auto folder, make_folders(disk_, storage_, folders, 0755, sync_));
-    auto written = write_new_file(disk_, folder, {name, 0644}, text, sync_);
+    ASSIGN_OR_RETURN(const auto folder, make_folders(disk_, storage_, folders, kFolderMode, sync_));
+    auto written = write_new_file(disk_, folder, {name, kFileMode & permissions_}, text, sync_);
     if (written || written.error().code != Errc::already_exists) {
       made_.push_back({folders, name, std::string(text)});
     }
@@ -77,6 +80,7 @@ class FileBatch {
 
   Disk& disk_;
   const std::string& storage_;
+  const mode_t permissions_;
   const bool sync_;
   std::vector<Made> made_;
 };
@@ -152,7 +156,7 @@ Result<AdoptedPlace> adopt_in_files(Disk& disk, const std::string& storage, cons
   const AdoptedSession session = adopted_session(conversation, counts);
   const std::string project = project_in(storage, conversation.cwd);
   ASSIGN_OR_RETURN(const auto note, ForkNote::make(disk, storage, session, sync));
-  FileBatch files(disk, storage, sync);
+  FileBatch files(disk, storage, conversation.permissions, sync);
   RETURN_IF_ERROR(project == kGlobal ? write_global_project(files, storage, session.created_ms) : Result<void>());
   RETURN_IF_ERROR(write_messages(files, session));
   RETURN_IF_ERROR(

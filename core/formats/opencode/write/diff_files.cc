@@ -27,13 +27,12 @@ Result<Dir> DiffFiles::open() const {
 }
 
 Result<Dir> DiffFiles::make() const {
-  constexpr mode_t kFolder = 0777;  // as OpenCode makes it
   if (auto there = open(); there || there.error().code != Errc::not_found) {
     return there;
   }
   ASSIGN_OR_RETURN(auto folder, Dir::open_root(data_));
   for (const char* const name : {"storage", "session_diff"}) {
-    RETURN_IF_ERROR(disk_.make_folder(folder, name, kFolder));
+    RETURN_IF_ERROR(disk_.make_folder(folder, name, kFolderMode));
     RETURN_IF_ERROR(disk_.sync_folder(folder));
     ASSIGN_OR_RETURN(folder, folder.open_in(name));
   }

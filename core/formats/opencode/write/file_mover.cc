@@ -6,11 +6,7 @@
 #include "core/formats/opencode/write/moved_files.h"
 
 namespace arborfs::opencode {
-namespace {
-
-constexpr mode_t kModeOfMadeFolders = 0777;  // as OpenCode creates them; the umask applies
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::vector<std::string>> names_in(const StorageFolder& storage, const std::string& kind,
                                           const std::string& folder, unsigned char type) {
@@ -79,11 +75,11 @@ Result<Dir> FileMover::make_target(const std::string& kind, const std::string& f
     return there;
   }
   has_made_kind_ = true;
-  RETURN_IF_ERROR(disk_.make_folder(to_.root(), kind, kModeOfMadeFolders));
+  RETURN_IF_ERROR(disk_.make_folder(to_.root(), kind, kFolderMode));
   if (!folder.empty()) {
     touched_.emplace(kind, "");
     ASSIGN_OR_RETURN(const auto parent, to_.folder(kind));
-    RETURN_IF_ERROR(disk_.make_folder(parent, folder, kModeOfMadeFolders));
+    RETURN_IF_ERROR(disk_.make_folder(parent, folder, kFolderMode));
   }
   return to_.folder(kind, folder);
 }

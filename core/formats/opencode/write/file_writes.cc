@@ -46,7 +46,7 @@ class SessionFile {
   [[nodiscard]] const std::string& text() const { return text_; }
   /// A new text for it, which is not visible yet.
   Result<DraftFile> draft(Disk& disk, std::string_view text, bool sync) const {
-    return DraftFile::make(disk, *folder_, name_, text, sync, seen_.mode);
+    return DraftFile::make(disk, *folder_, name_, text, sync);
   }
   /// False if OpenCode wrote it since it was read; OpenCode's file then stays.
   Result<bool> publish(Disk& disk, DraftFile& draft, bool sync) const {

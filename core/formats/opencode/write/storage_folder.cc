@@ -16,6 +16,7 @@
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/json/json_cursor.h"
+#include "core/os/file_attributes.h"
 #include "core/writer/new_file.h"
 
 namespace arborfs::opencode {
@@ -23,8 +24,6 @@ namespace {
 
 constexpr std::chrono::seconds kPatienceForLock{5};
 constexpr std::chrono::milliseconds kBetweenLockTries{1};
-constexpr mode_t kFileMode = 0666;  // as OpenCode creates them; the umask applies
-constexpr mode_t kFolderMode = 0777;
 constexpr mode_t kPrivateMode = 0600;
 constexpr mode_t kPermissions = 0777;
 
@@ -164,9 +163,14 @@ Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::stri
   if (folder.stat(hidden)) {  // left by a killed process
     RETURN_IF_ERROR(disk.remove(folder, hidden));
   }
-  ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, mode ? kPrivateMode : kFileMode));
+  const auto present = File::open_in(folder, name);
+  ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, present || mode ? kPrivateMode : kFileMode));
   draft.is_there_ = true;
-  RETURN_IF_ERROR(mode ? disk.set_mode(draft.fd_.get(), *mode & kPermissions) : Result<void>());
+  if (present) {
+    RETURN_IF_ERROR(keep_attributes(disk, present->fd(), draft.fd_.get()));
+  } else if (mode) {
+    RETURN_IF_ERROR(disk.set_mode(draft.fd_.get(), *mode & kPermissions));
+  }
   RETURN_IF_ERROR(write_all(disk, draft.fd_.get(), text));
   RETURN_IF_ERROR(sync ? disk.sync(draft.fd_.get()) : Result<void>());
   return draft;

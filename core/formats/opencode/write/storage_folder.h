@@ -16,6 +16,10 @@
 
 namespace arborfs::opencode {
 
+/// The permissions of what OpenCode makes (opencode/FORMAT.md F1), to which the umask applies.
+inline constexpr mode_t kFileMode = 0644;
+inline constexpr mode_t kFolderMode = 0755;
+
 /// The folder with its lock, which other processes of arborfs respect until this is destroyed.
 class StorageFolder {
  public:
@@ -59,7 +63,9 @@ void clear_drafts(Disk& disk, const Dir& folder);
 /// A file that is complete before it gets its name. The destructor removes it unless it was published.
 class DraftFile {
  public:
-  /// `folder` outlives it. `mode`: the permissions, if they are not those of a new file. Errors: io, no_space.
+  /// `folder` outlives it. If there is a file of that name, which this will replace, it has the attributes of that
+  /// (core/os/file_attributes.h). `mode`: the permissions of another one, if they are not those of a new file. Errors:
+  /// io, no_space, not_permitted.
   static Result<DraftFile> make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
                                 bool sync, std::optional<mode_t> mode = std::nullopt);
   DraftFile(DraftFile&& other) noexcept;
