@@ -42,7 +42,7 @@ struct Spent {
 struct SessionSpent {
   std::vector<Spent> messages;
   std::optional<double> whole_cost;  // what its log tells of the session as a whole beyond its messages
-  std::int64_t last_ms = 0;          // the time of its last entry
+  std::int64_t last_ms = 0;          // the newest time of its entries
 };
 
 /// An entry as the index has it, copied so that no lock is held while it is read.
@@ -162,7 +162,10 @@ class SessionReader {
     std::erase_if(spent_.messages, [](const Spent& spent) { return spent.kept && !is_told(spent.usage); });
     if (candidates.session_cost && !candidates.entries.empty()) {
       spent_.whole_cost = std::max(0.0, *candidates.session_cost - cost);
-      spent_.last_ms = candidates.entries.back().time_ms;
+      const auto newest =
+          std::max_element(candidates.entries.begin(), candidates.entries.end(),
+                           [](const Candidate& a, const Candidate& b) { return a.time_ms < b.time_ms; });
+      spent_.last_ms = newest->time_ms;
     }
     return std::move(spent_);
   }

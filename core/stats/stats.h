@@ -75,7 +75,7 @@ class Stats {
 /// Each message counts once, in the session that was created first, although forks and continued sessions have copies
 /// of it, with the largest value of each number that any record of it tells in any session. Messages with the same
 /// time, model and numbers are copies, unless the agent names each request. If only the session as a whole has a cost,
-/// it counts at the time of its last entry; that of a fork counts as far as it exceeds its source's. Errors:
+/// it counts at the newest time of its entries; that of a fork counts as far as it exceeds its source's. Errors:
 /// interrupted once cancelled, or once the calling thread's work is not Wanted.
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {});
 

@@ -418,6 +418,25 @@ TEST(UsageCopies, OfGoatCountOnce) {
   }
 }
 
+// A row that was copied to the end of a fork does not make it older than it is.
+TEST(UsageCopies, OwnCostOfAForkCountsWhateverRowStandsLast) {
+  const testing::TempStore scratch;
+  StoreOfLines store("goat", scratch.root() + "/goat");
+  const auto metadata = [](const std::string& id, const std::string& hour, const std::string& more) {
+    return R"({"id":")" + id + R"(","cwd":"/w/p","created_at":"2026-05-01T)" + hour + R"(:00:00Z",)" + more + "}";
+  };
+  const auto message = [](const std::string& id, const std::string& hour) {
+    return R"({"uuid":")" + id + R"(","timestamp":"2026-05-01T)" + hour +
+           R"(:00:00Z","message":{"role":"user","content":"x"}})";
+  };
+  store.files["source/metadata.json"] = {metadata("source", "10", R"("total_cost_usd":0.25)")};
+  store.files["source/messages.jsonl"] = {message("u1", "10")};
+  store.files["fork/metadata.json"] = {metadata("fork", "11", R"("total_cost_usd":0.75,"parent_session_id":"source")")};
+  store.files["fork/messages.jsonl"] = {message("u1", "10"), message("u2", "12"), message("u1", "10")};
+  store.write();
+  EXPECT_EQ(store.sums().total().usage.cost, 0.75);
+}
+
 // A later row may raise what an earlier one told, also while the log is followed.
 TEST(UsageCopies, GrowingReplyIsCountedAsItGrows) {
   const testing::TempStore scratch;
