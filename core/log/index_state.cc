@@ -54,6 +54,7 @@ void IndexState::admit(const RecordFields& record) {
     befores.emplace(ordinal, ids.intern(record.before));
   }
   entries.push(entry);
+  note_repetition(entry, ordinal);
   link(entry, ordinal);
   if (entry.type == EntryType::label) {
     labels.take(record, ordinal);
@@ -91,6 +92,14 @@ void IndexState::put_ids(const RecordFields& record, Entry& entry) {
     entry.flags |= entry_flags::kParentNull;
   }
   last_made = entry.id;
+}
+
+void IndexState::note_repetition(const Entry& entry, Ordinal ordinal) {
+  const Ordinal before = entry.id == 0 ? kNoEntry : ids.owner(entry.id);
+  if (before != kNoEntry && entries.at(before).parent == entry.parent) {
+    const auto earlier = repetitions.find(before);
+    repetitions.emplace(ordinal, earlier == repetitions.end() ? before : earlier->second);
+  }
 }
 
 // Updates the count of tips. The last entry with an id takes the place of those before it, and has the children if it

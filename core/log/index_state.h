@@ -54,6 +54,7 @@ struct IndexState {
   LabelMap labels;
   std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // lengths too large for Entry::length
   std::unordered_map<Ordinal, IdHandle> befores;            // of the entries whose records have RecordFields::before
+  std::unordered_map<Ordinal, Ordinal> repetitions;         // LogIndex::repeats
   std::vector<std::uint64_t> dropped_sessions;              // indexes among the values, ascending (omp/FORMAT.md E7)
   std::uint64_t values = 0;                                 // values in the log, including the header
   Ordinal tips = 0;
@@ -69,6 +70,7 @@ struct IndexState {
  private:
   void put_ids(const RecordFields& record, Entry& entry);
   void put_name(const RecordFields& record, Entry& entry, Ordinal ordinal);
+  void note_repetition(const Entry& entry, Ordinal ordinal);
   void link(const Entry& entry, Ordinal ordinal);
 };
 

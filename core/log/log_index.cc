@@ -174,6 +174,11 @@ bool LogIndex::is_aside(Ordinal ordinal) const {
   return (entry(ordinal).flags & entry_flags::kAside) != 0;
 }
 
+Ordinal LogIndex::repeats(Ordinal ordinal) const {
+  const auto found = state_->repetitions.find(ordinal);
+  return found == state_->repetitions.end() ? kNoEntry : found->second;
+}
+
 bool LogIndex::is_orphan(Ordinal ordinal) const {
   const IdHandle parent = entry(ordinal).parent;
   return parent != 0 && state_->ids.owner(parent) == kNoEntry;
@@ -232,6 +237,7 @@ std::size_t LogIndex::memory_bytes() const {
   return sizeof(*this) + sizeof(IndexState) + state_->entries.memory_bytes() + state_->ids.memory_bytes() +
          state_->names.memory_bytes() + state_->labels.memory_bytes() +
          state_->losses.damage.capacity() * sizeof(Damage) + state_->not_shown.memory_bytes() +
+         state_->repetitions.size() * (sizeof(std::pair<Ordinal, Ordinal>) + 2 * sizeof(void*)) +
          state_->header.json.capacity() + state_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
          state_->hashes.capacity() * sizeof(std::uint64_t) +
          state_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*)) +

@@ -186,6 +186,9 @@ class LogIndex {
   [[nodiscard]] Ordinal named_before(Ordinal ordinal) const;
   /// True for an entry of another conversation in the same log (RecordFields::is_aside).
   [[nodiscard]] bool is_aside(Ordinal ordinal) const;
+  /// The first entry with the same id and the same parent as this one, which is a row that was written again; kNoEntry
+  /// for any other.
+  [[nodiscard]] Ordinal repeats(Ordinal ordinal) const;
   /// True if the entry names a parent that the log does not have.
   [[nodiscard]] bool is_orphan(Ordinal ordinal) const;
   /// True if nothing follows the entry: no later one has its id, and no other names it as its parent. Of several

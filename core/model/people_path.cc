@@ -17,12 +17,16 @@ bool is_start(const LogIndex& index, Ordinal ordinal) {
   return index.entry(ordinal).parent == 0 && index.parent_id(ordinal) == EntryId{EntryId::Kind::other, "null"};
 }
 
+/// A row that was written again stands where it was said first, and the last of its copies has what follows it.
 Ordinal nearest_before(const LogIndex& index, Ordinal ordinal) {
-  Ordinal at = ordinal - 1;
-  while (at != kNoEntry && index.is_aside(at)) {
+  const Ordinal first = index.repeats(ordinal);
+  Ordinal at = (first == kNoEntry ? ordinal : first) - 1;
+  while (at != kNoEntry && (index.is_aside(at) || index.repeats(at) != kNoEntry)) {
     --at;
   }
-  return at;
+  const bool may_be_repeated = at != kNoEntry && index.has_duplicate_ids() && index.entry(at).id != 0;
+  const Ordinal last = may_be_repeated ? index.find(index.id(at)) : at;
+  return index.repeats(last) == at ? last : at;
 }
 
 Break break_between(const LogIndex& index, Ordinal before, Ordinal ordinal) {

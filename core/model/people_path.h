@@ -12,8 +12,8 @@ namespace arborfs {
 
 /// The entry that came before this one for people: its parent, else the one that its record names beside the parent
 /// (LogIndex::named_before), else, for a compaction and for an entry whose parent the log does not have or does not
-/// name, the nearest one before it in the log that is no aside, if the agent wrote the log in that order. kNoEntry for
-/// the start of a conversation.
+/// name, the nearest one before it in the log that is no aside and repeats no other, if the agent wrote the log in that
+/// order. kNoEntry for the start of a conversation.
 Ordinal before_for_people(const LogIndex& index, Ordinal ordinal);
 
 /// One entry of a path for people.

@@ -43,6 +43,19 @@ TEST(PeoplePath, GoesOnBeforeAGapAndSaysHowMuchIsThere) {
   EXPECT_EQ(conversation_ends(*index, 4), Ordinals{4});
 }
 
+// A row that was written again stands where nothing was said: what came before the gap is the row before it.
+TEST(PeoplePath, GoesOnBeforeAGapFromTheLastRowThatRepeatsNoOther) {
+  const auto index = index_of(entry("message", "a1", "null") + entry("message", "a2", "\"a1\"") +
+                              entry("message", "a1", "null") + entry("message", "a3", "\"lost\""));
+  EXPECT_EQ(people_entries(*index, 4), (Ordinals{3, 2, 4}));
+  EXPECT_EQ(conversation_ends(*index, 4), Ordinals{4});
+  const auto later =
+      index_of(entry("message", "a1", "null") + entry("message", "a2", "\"lost\"") + entry("message", "a3", "\"a2\"") +
+               entry("message", "a1", "null") + entry("message", "a2", "\"lost\"") + entry("message", "a4", "\"a3\""));
+  EXPECT_EQ(people_entries(*later, 6), (Ordinals{4, 5, 3, 6}));
+  EXPECT_EQ(conversation_ends(*later, 6), Ordinals{6});
+}
+
 TEST(PeoplePath, HasOneBreakForACompactionOfTwoEntries) {
   const auto index = index_of(entry("message", "a1", "null") + entry("compaction", "a2", "\"a1\"") +
                               entry("compaction", "a3", "\"a2\"") + entry("message", "a4", "\"a3\""));
