@@ -26,7 +26,8 @@ Result<void> lead_to(const StorePaths& paths, const ResumeCommand& resume, Agent
 
 Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request) {
   if (format.resume == nullptr) {
-    return {Errc::unsupported, "no known program resumes sessions of " + std::string(format.agent)};
+    return {Errc::unsupported, "no known program resumes sessions of " + std::string(format.agent) +
+                                   " in files of this kind (" + std::string(format.name) + ")"};
   }
   const ResumeCommand& resume = *format.resume;
   if (request.is_child && !resume.takes_children) {

@@ -139,16 +139,22 @@ def test_compressed_thread_is_read_like_others(case):
 
 
 def test_codex_files_at_any_depth_and_of_the_first_version(case):
-    """Rollouts below and above the folders of days are threads; what the first Codex wrote is counted."""
+    """Rollouts below and above the folders of days are threads, as are the documents of the first Codex."""
     codex, log = codex_with_thread(case)
     text = log.read_text()
     others = [THREAD[:-1] + str(number) for number in range(4)]
     for thread, folder in zip(others, ("sessions/2026/01/01/copied/deep", "sessions", "archived_sessions", "archived_sessions/a/b")):
         (codex / folder).mkdir(parents=True, exist_ok=True)
         (codex / folder / f"rollout-2026-01-01T10-00-00-{thread}.jsonl").write_text(text.replace(THREAD, thread))
-    (codex / "sessions" / "rollout-2025-04-20-0b1c.json").write_text("{}")
+    first = "0b1c" * 8
+    (codex / "sessions" / f"rollout-2025-04-20-{first}.json").write_text(json.dumps(
+        {"session": {"timestamp": "2025-04-20T10:00:00.000Z", "id": first, "instructions": ""},
+         "items": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "rename it"}]}]},
+        indent=2))
+    (codex / "sessions" / "rollout-of-mine.json").write_text("{}")
     with case.mount(f"store=codex={codex}") as mount:
-        equal(sorted(os.listdir(mount / "by-id")), sorted([THREAD, *others]), "threads")
+        equal(sorted(os.listdir(mount / "by-id")), sorted([THREAD, first, *others]), "threads")
+        equal((mount / "by-id" / first / "transcript.md").read_text().splitlines()[-2:], ["rename it", ""], "document")
         late = THREAD[:-1] + "9"
         deep = codex / "sessions" / "2026" / "01" / "01" / "new"
 
@@ -158,7 +164,7 @@ def test_codex_files_at_any_depth_and_of_the_first_version(case):
 
         visible_within(2, add, lambda: (mount / "by-id" / late).exists(), "a thread in a new folder")
     equal(left_out(case, "--store", f"codex={codex}"),
-          {"written by the first Codex, whose files no later version reads": 1}, "left out")
+          {"its name is not that of a rollout": 1}, "left out")
 
 
 def test_links_are_followed_and_counted(case):

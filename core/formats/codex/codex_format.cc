@@ -34,6 +34,21 @@ const Format& codex_format() {
   return format;
 }
 
+namespace {
+
+/// No version of Codex that has `resume` reads the documents of the first one (codex/FORMAT.md A1).
+const Format& document_format() {
+  static const Format format = [] {
+    Format documents = codex_format();
+    documents.name = "codex-json";
+    documents.resume = nullptr;
+    return documents;
+  }();
+  return format;
+}
+
+}  // namespace
+
 std::string own_codex_dir() {
   const std::string chosen = environment_variable("CODEX_HOME");
   return chosen.empty() ? environment_variable("HOME") + "/.codex" : chosen;
@@ -43,7 +58,7 @@ std::shared_ptr<SessionStore> make_codex_store(const std::string& home, Disk& di
   StorePaths paths;
   paths.agent_dir = resolved_path(home);
   paths.sessions = paths.agent_dir;
-  return std::make_shared<codex::CodexStore>(codex_format(), std::move(paths), disk);
+  return std::make_shared<codex::CodexStore>(codex_format(), document_format(), std::move(paths), disk);
 }
 
 }  // namespace arborfs

@@ -51,8 +51,9 @@ class ThreadLocks final : public LiveSigns {
 
 }  // namespace
 
-CodexStore::CodexStore(const Format& format, StorePaths paths, Disk& disk)
+CodexStore::CodexStore(const Format& format, const Format& documents, StorePaths paths, Disk& disk)
     : ReadOnlyStore(format, std::move(paths), disk),
+      documents_(documents),
       names_(this->paths().agent_dir),
       database_(this->paths().agent_dir, disk) {}
 
@@ -69,6 +70,12 @@ Result<std::vector<std::string>> CodexStore::folders() const {
 
 Result<Dir> CodexStore::folder(const LogPlace& place) const {
   return place.folder == kFolder ? open_below(home(), kFolder) : Result<Dir>(Errc::not_found, "no threads folder");
+}
+
+const Format& CodexStore::format_of(const LogPlace& place) const {
+  const Table now = table();
+  const auto found = now->threads().find(place.stem());
+  return found != now->threads().end() && found->second.back().name.is_document ? documents_ : format();
 }
 
 std::string CodexStore::path_of(const LogPlace& place) const {

@@ -21,8 +21,11 @@ namespace arborfs::codex {
 /// The logs have the places `sessions/<thread>.jsonl`, which are not files.
 class CodexStore final : public ReadOnlyStore {
  public:
-  CodexStore(const Format& format, StorePaths paths, Disk& disk);
+  /// `documents` is the format of threads in documents (rollout_document.h).
+  CodexStore(const Format& format, const Format& documents, StorePaths paths, Disk& disk);
 
+  /// Codex resumes no thread in a document.
+  [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
   [[nodiscard]] bool present() const override;
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
@@ -82,6 +85,7 @@ class CodexStore final : public ReadOnlyStore {
                                                                      const std::string& thread, const Known& known,
                                                                      SegmentOpener& opener) const;
 
+  const Format& documents_;
   const ThreadNames names_;
   const ThreadDatabase database_;
   mutable std::mutex mutex_;

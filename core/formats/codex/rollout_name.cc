@@ -8,6 +8,7 @@ namespace {
 constexpr std::string_view kPrefix = "rollout-";
 constexpr std::string_view kEnding = ".jsonl";
 constexpr std::string_view kCompressed = ".zst";
+constexpr std::string_view kDocument = ".json";
 constexpr std::size_t kUuid = 36;
 constexpr std::size_t kLongestTime = 32;
 
@@ -34,9 +35,25 @@ std::string take_uuid(std::string_view& text, char before) {
   return taken;
 }
 
+/// `rollout-<day>-<id>.json` without its ends (codex/FORMAT.md A2).
+std::optional<RolloutName> parse_document_name(std::string_view name) {
+  constexpr std::size_t kDay = std::string_view("2025-04-20").size();
+  constexpr std::string_view kIdChars = "0123456789abcdef-";
+  if (name.size() <= kDay + 1 || name.size() > kDay + 1 + kUuid || name[kDay] != '-' ||
+      name.substr(0, kDay).find_first_not_of("0123456789-") != std::string_view::npos ||
+      name.find_first_not_of(kIdChars, kDay + 1) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string id(name.substr(kDay + 1));
+  return RolloutName{.thread = id, .segment = id, .time = std::string(name.substr(0, kDay)), .is_document = true};
+}
+
 }  // namespace
 
 std::optional<RolloutName> parse_rollout_name(std::string_view file_name) {
+  if (file_name.starts_with(kPrefix) && file_name.ends_with(kDocument)) {
+    return parse_document_name(file_name.substr(kPrefix.size(), file_name.size() - kPrefix.size() - kDocument.size()));
+  }
   RolloutName name;
   name.is_compressed = file_name.ends_with(kCompressed);
   file_name.remove_suffix(name.is_compressed ? kCompressed.size() : 0);

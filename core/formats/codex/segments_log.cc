@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/base/stripped.h"
 #include "core/formats/codex/record.h"
 #include "core/json/json_cursor.h"
 #include "core/json/number.h"
@@ -52,6 +53,9 @@ Result<SegmentHead> read_head(const LogSource& file) {
   head.is_settled = size >= kLongestHead;
   if (line == nullptr || line->is_too_long) {
     return head;
+  }
+  if (stripped(line->text) == "{") {
+    return head;  // a document, which is rewritten as a whole (rollout_document.h)
   }
   head.base = base_in(line->text);
   Relatives& relatives = head.relatives;

@@ -24,21 +24,20 @@ constexpr std::size_t kMostFolders = 100'000;  // a link may lead to any folder
 
 /// Why a file below a root that is no rollout is left out; "" for files that nobody expects to be one.
 std::string_view why_no_rollout(std::string_view name) {
-  if (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst")) {
+  if (name.ends_with(".jsonl") || name.ends_with(".jsonl.zst") ||
+      (name.starts_with("rollout-") && name.ends_with(".json"))) {
     return "its name is not that of a rollout";
-  }
-  if (name.starts_with("rollout-") && name.ends_with(".json")) {
-    return "written by the first Codex, whose files no later version reads";
   }
   return why_not_compressed(name, [](std::string_view log) { return log.ends_with(".jsonl"); });
 }
 
-/// A preferred file of a segment comes first.
+/// A preferred file of a segment comes first. Of documents the last has all that the earlier ones have.
 bool is_preferred(const SegmentFile& a, const SegmentFile& b) {
   const auto rank = [](const SegmentFile& file) {
-    return std::tuple(file.is_linked, !file.folder.starts_with(kRoots.front().folder), file.name.is_compressed);
+    return std::tuple(file.name.is_document, file.is_linked, !file.folder.starts_with(kRoots.front().folder),
+                      file.name.is_compressed);
   };
-  return rank(a) < rank(b);
+  return rank(a) != rank(b) ? rank(a) < rank(b) : a.name.is_document && a.name.time > b.name.time;
 }
 
 }  // namespace
