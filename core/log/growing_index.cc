@@ -120,7 +120,8 @@ class GrowthSink final : public RecordSink {
     return {};
   }
   void add(const Damage& damage) override { growth_.damage.push_back(damage); }
-  void leave_out(std::string_view type) override { growth_.not_shown.add(type); }
+  using RecordSink::leave_out;
+  void leave_out(std::string_view type, std::uint64_t count) override { growth_.not_shown.add(type, count); }
   void set_leaf(Ordinal leaf) override { growth_.leaf = leaf; }
   [[nodiscard]] Ordinal find(std::string_view id) const override {
     const Ordinal found = owner(fresh_, id);

@@ -30,7 +30,8 @@ class IndexSink : public RecordSink {
     state_.losses.damage.push_back(damage);
     ++state_.losses.malformed;
   }
-  void leave_out(std::string_view type) override { state_.not_shown.add(type); }
+  using RecordSink::leave_out;
+  void leave_out(std::string_view type, std::uint64_t count) override { state_.not_shown.add(type, count); }
   void set_leaf(Ordinal leaf) override { state_.leaf = leaf; }
   void set_settled(Ordinal entries) override { state_.settled = entries; }
   [[nodiscard]] Ordinal find(std::string_view id) const override {

@@ -23,9 +23,10 @@ class RecordSink {
   virtual Result<void> add(const RecordFields& record, std::uint64_t hash) = 0;
   /// In the order of offsets.
   virtual void add(const Damage& damage) = 0;
-  /// A complete record that makes no entry and that the reader does not know as bookkeeping. `type` is what the log
-  /// calls it, "" if it does not say.
-  virtual void leave_out(std::string_view type) = 0;
+  /// Complete records that make no entry and that the reader does not know as bookkeeping. `type` is what the log calls
+  /// them, "" if it does not say.
+  virtual void leave_out(std::string_view type, std::uint64_t count) = 0;
+  void leave_out(std::string_view type) { leave_out(type, 1); }
   /// The leaf, if it is not the last entry that was added; kNoEntry for the root.
   virtual void set_leaf(Ordinal leaf) = 0;
   /// How many of the entries never change again; without a call, all of them. Agents may still be at work on later

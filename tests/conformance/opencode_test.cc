@@ -10,7 +10,9 @@
 #include <string>
 
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/registry.h"
 #include "tests/support/opencode_session.h"
+#include "tests/support/sqlite_program.h"
 
 namespace arborfs::conformance {
 namespace {
@@ -214,6 +216,30 @@ TEST_F(OpenCodeSamples, OpeningASessionReadsItForTheFirstReader) {
     fs::remove_all(place);
     EXPECT_EQ(*(*log)->read(0, (*log)->opened().size), *bytes);
   }
+}
+
+// The tables of a second model of sessions (opencode/FORMAT.md B5).
+TEST_F(OpenCodeSamples, RowsOfTheNextModelAreCounted) {
+  const fs::path folder = copy("fresh-1.18.33");
+  std::string id;
+  {
+    arborfs::testing::SqliteProgram program((folder / "opencode.db").string());
+    id = program.run("SELECT id FROM session ORDER BY id LIMIT 1");
+    id.pop_back();
+    const std::string of_message = "(SELECT id FROM message WHERE session_id = '" + id + "' LIMIT 1)";
+    program.run("INSERT INTO session_message VALUES(" + of_message + ",'" + id + "','user',1,1,1,'{}')," + "('new1','" +
+                id + "','user',2,1,1,'{}'),('new2','" + id + "','user',3,1,1,'{}')," + "('new3','" + id +
+                "','assistant',4,1,1,'{}')");
+    program.run("INSERT INTO session_input VALUES('in1','" + id + "','words','next',1,NULL,1)," + "('in2','" + id +
+                "','words','next',2,5,1)");
+  }
+  auto stores = open_stores({{"opencode", folder.string(), false}}, Access::look);
+  ASSERT_TRUE(stores);
+  const OpenCodeSession session(**stores->begin(), {"opencode.db", id + ".json"});
+  EXPECT_EQ(
+      session.index().not_shown().by_type(),
+      (RecordCounts::ByType{{"session_input", 1}, {"session_message assistant", 1}, {"session_message user", 2}}));
+  EXPECT_TRUE(session.index().damage().empty());
 }
 
 }  // namespace

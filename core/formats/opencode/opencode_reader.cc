@@ -1,5 +1,6 @@
 #include "core/formats/opencode/opencode_reader.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -63,8 +64,15 @@ std::optional<MessageFields> message_in(std::string_view line) {
   return fields;
 }
 
-/// Tells the sink of a value that is not an entry: a row that is not an object, or the parts of such a message.
+/// Tells the sink of a value that is not an entry: a row that is not an object, the parts of such a message, or rows of
+/// other tables (SqliteRows::rows_not_shown).
 void leave_out(std::string_view line, RecordSink& sink) {
+  if (const auto table = skim::string_value(skim::member(line, "table")); table && skim::member(line, "info").empty()) {
+    const std::string type = skim::string_value(skim::member(line, "type")).value_or("");
+    const double rows = std::clamp(number_of(skim::member(line, "rows")).value_or(1), 1.0, 1e15);
+    sink.leave_out(type.empty() ? *table : *table + " " + type, static_cast<std::uint64_t>(rows));
+    return;
+  }
   bool has_parts = false;
   for (skim::Cursor parts(line.starts_with('[') ? line : std::string_view()); parts.next();) {
     const auto type = skim::string_value(skim::member(parts.value(), "type"));

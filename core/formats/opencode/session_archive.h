@@ -50,7 +50,7 @@ struct SessionHead {
 
 /// One message: as many bytes of the session as its text has.
 struct Piece {
-  std::string id;
+  std::string id;          // "" for what is behind the messages
   std::uint64_t end = 0;   // the offset just past its text
   std::uint64_t hash = 0;  // of its text
 };

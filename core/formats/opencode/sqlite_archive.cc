@@ -108,7 +108,11 @@ class SqliteArchive final : public SessionArchive {
       found = {};
       ASSIGN_OR_RETURN(auto head, rows.head(session.id, true));
       ASSIGN_OR_RETURN(const auto content, rows.stamp_of_content(session.id));
-      ASSIGN_OR_RETURN(const auto ids, rows.message_ids(session.id));
+      ASSIGN_OR_RETURN(auto ids, rows.message_ids(session.id));
+      ASSIGN_OR_RETURN(const auto others, rows.rows_not_shown(session.id));
+      if (!others.empty()) {
+        ids.emplace_back();
+      }
       found.stamps = {head.stamp, joined(head.stamp, content)};
       found.metadata = std::move(head.metadata);
       return rows.read(session.id, ids, [&](std::string_view id, const std::string& text) {

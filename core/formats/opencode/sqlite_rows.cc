@@ -148,7 +148,8 @@ SessionHead head_of(const sqlite::Statement& row) {
   return head;
 }
 
-constexpr std::array kTables{"session", "message", "part", "project", "todo", "event_sequence"};
+constexpr std::array kTables{"session",        "message",         "part",         "project", "todo",
+                             "event_sequence", "session_message", "session_input"};
 
 Error no_such_session() {
   return {Errc::not_found, "there is no such session in the database"};
@@ -270,7 +271,7 @@ Result<SessionHead> SqliteRows::head(const std::string& id, bool wants_metadata)
 Result<Stamp> SqliteRows::stamp_of_content(const std::string& id) const {
   Stamp stamp;
   std::string all;
-  for (const char* table : {"message", "part", "todo"}) {
+  for (const char* table : {"message", "part", "todo", "session_message", "session_input"}) {
     if (!columns_.at(table).contains("session_id")) {
       continue;
     }
@@ -300,6 +301,33 @@ Result<std::vector<std::string>> SqliteRows::message_ids(const std::string& sess
     }
     ids.emplace_back(rows.text(0));
   }
+}
+
+Result<std::string> SqliteRows::rows_not_shown(const std::string& session) const {
+  std::string lines;
+  const auto add = [&](const char* table, const std::string& type, const char* where) -> Result<void> {
+    if (!columns_.at(table).contains("session_id")) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(auto rows, connection_->prepare("SELECT " + type + ", count(*) FROM " + table +
+                                                     " WHERE session_id = ?1 AND " + where + " GROUP BY 1 ORDER BY 1"));
+    rows.bind(1, session);
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool has_row, rows.step());
+      if (!has_row) {
+        return {};
+      }
+      ObjectText line;
+      line.add_text("table", table);
+      line.add_text("type", rows.text(0));
+      line.add_number("rows", rows.real(1));
+      lines += std::move(line).take() + "\n";
+    }
+  };
+  RETURN_IF_ERROR(add("session_message", column("session_message", "type"), "id NOT IN (SELECT id FROM message)"));
+  RETURN_IF_ERROR(add("session_input", "''",
+                      columns_.at("session_input").contains("promoted_seq") ? "promoted_seq IS NULL" : "true"));
+  return lines;
 }
 
 Result<std::map<std::string, std::int64_t>> SqliteRows::unfinished_answers() const {
@@ -335,6 +363,13 @@ Result<void> SqliteRows::read(const std::string& session, const std::vector<std:
   };
   const std::string in_session = "," + id_of("sessionID", session);
   for (const std::string& id : ids) {
+    if (id.empty()) {
+      ASSIGN_OR_RETURN(auto lines, rows_not_shown(session));
+      if (!take(id, std::move(lines))) {
+        return {};
+      }
+      continue;
+    }
     messages.bind(1, id);
     messages.bind(2, session);
     ASSIGN_OR_RETURN(const bool has_message, messages.step());

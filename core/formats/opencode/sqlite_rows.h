@@ -28,10 +28,13 @@ class SqliteRows {
   /// Of the session's messages, parts and todos.
   [[nodiscard]] Result<Stamp> stamp_of_content(const std::string& id) const;
   [[nodiscard]] Result<std::vector<std::string>> message_ids(const std::string& session) const;
+  /// A line for each kind of the session's rows in tables of other versions, which arborfs does not show:
+  /// `{"table","type","rows"}` (opencode/FORMAT.md B5). "" if there are none.
+  [[nodiscard]] Result<std::string> rows_not_shown(const std::string& session) const;
   /// The sessions whose last answer has no end, and when it or its parts were written, in ms since
   /// 1970.
   [[nodiscard]] Result<std::map<std::string, std::int64_t>> unfinished_answers() const;
-  /// As SessionArchive::read, for messages of this session.
+  /// As SessionArchive::read, for messages of this session; the id "" means rows_not_shown.
   class Texts;
   using Take = std::function<bool(std::string_view id, std::string&& text)>;
   [[nodiscard]] Result<void> read(const std::string& session, const std::vector<std::string>& ids,
