@@ -25,6 +25,7 @@ FileStat from_stat(const struct stat& st) {
   out.mtime_ns = static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec;
   out.mode = st.st_mode;
   out.uid = st.st_uid;
+  out.links = static_cast<std::uint32_t>(st.st_nlink);
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/base/error.h"
@@ -27,7 +28,13 @@ struct FileStat {
   std::int64_t mtime_ns = 0;
   std::uint32_t mode = 0;
   std::uint32_t uid = 0;
-  bool operator==(const FileStat&) const = default;
+  std::uint32_t links = 0;  // the names of the file: hard links. A further one is no change of the file.
+  bool operator==(const FileStat& other) const {
+    const auto facts = [](const FileStat& st) {
+      return std::tie(st.dev, st.ino, st.size, st.mtime_ns, st.mode, st.uid);
+    };
+    return facts(*this) == facts(other);
+  }
   [[nodiscard]] bool same_file(const FileStat& other) const { return dev == other.dev && ino == other.ino; }
 };
 

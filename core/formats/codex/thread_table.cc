@@ -154,8 +154,32 @@ void ThreadTable::leave_out(const std::string& path, std::string reason) {
   left_out_.push_back({path, std::move(reason)});
 }
 
+/// A file with the names of several threads is that of the first to which no link leads. The identity of a thread with
+/// a name of its own is not that of its file, so the catalog does not see that they are the same.
+void ThreadTable::leave_out_second_names() {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<bool, std::string_view>> best;  // linked, thread
+  for (const auto& [thread, files] : threads_) {
+    for (const SegmentFile& file : files) {
+      const std::pair name(file.is_linked, std::string_view(thread));
+      const auto [at, is_new] = best.try_emplace({file.stat.dev, file.stat.ino}, name);
+      at->second = std::min(at->second, name);
+    }
+  }
+  for (auto& [thread, files] : threads_) {
+    std::erase_if(files, [&, own = std::string_view(thread)](const SegmentFile& file) {
+      const bool is_second = best.at({file.stat.dev, file.stat.ino}).second != own;
+      if (is_second) {
+        leave_out(file.folder + "/" + file.file, "another name of a session's log");
+      }
+      return is_second;
+    });
+  }
+  std::erase_if(threads_, [](const auto& thread) { return thread.second.empty(); });
+}
+
 /// Sorts each thread's files and leaves out further files of one segment.
 void ThreadTable::settle() {
+  leave_out_second_names();
   for (auto& [id, files] : threads_) {
     std::stable_sort(files.begin(), files.end(), is_preferred);
     std::stable_sort(files.begin(), files.end(),

@@ -61,6 +61,7 @@ class ThreadTable {
   void list(const Open& open, std::int64_t mtime_ns, std::vector<Open>& inner);
   void add(const Dir& dir, const std::string& folder, const DirEntry& entry, std::optional<RolloutName> name);
   void leave_out(const std::string& path, std::string reason);
+  void leave_out_second_names();
   void settle();
   std::map<std::string, std::vector<SegmentFile>, std::less<>> threads_;
   std::unordered_map<std::string, const SegmentFile*> by_segment_;

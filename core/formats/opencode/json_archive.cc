@@ -34,6 +34,7 @@ class StampOfFiles {
   void add(const Dir& dir, std::string_view id) {
     const std::string name = file_of_id(id);
     if (const auto st = is_plain_name(name) ? dir.stat_end(name) : Result<FileStat>(Errc::not_found, "")) {
+      has_other_names_ = has_other_names_ || st->links > 1;
       stamp_.time_ns = std::max(stamp_.time_ns, st->mtime_ns);
       const std::array<std::uint64_t, 3> facts{st->ino, st->size, static_cast<std::uint64_t>(st->mtime_ns)};
       const std::string_view bytes(reinterpret_cast<const char*>(facts.data()), sizeof facts);
@@ -46,9 +47,12 @@ class StampOfFiles {
     }
   }
   [[nodiscard]] const Stamp& stamp() const { return stamp_; }
+  /// True if one of the files has several names: hard links.
+  [[nodiscard]] bool has_other_names() const { return has_other_names_; }
 
  private:
   Stamp stamp_;
+  bool has_other_names_ = false;
 };
 
 class JsonArchive final : public SessionArchive {
@@ -80,14 +84,16 @@ class JsonArchive final : public SessionArchive {
       if (!head) {
         continue;
       }
-      if (head->is_linked && head->left_out.empty() && has_better_name(dir, {folder, head->id})) {
+      const StampOfFiles files = head->left_out.empty() ? files_of_head(dirs, dir, head->id) : StampOfFiles();
+      const bool may_be_second = head->left_out.empty() && (head->is_linked || files.has_other_names());
+      if (may_be_second && has_better_name(dir, {folder, head->id}, head->is_linked)) {
         head->left_out = "another name of a session's log";
       }
       if (head->left_out.empty() && moved.contains(head->id)) {
         head->left_out = "moved to OpenCode's database";
       }
       if (head->left_out.empty()) {
-        head->stamp = stamp_of_head(dirs, dir, head->id);
+        head->stamp = files.stamp();
         head->metadata = wants && wants(head->id) ? metadata_of(dirs, dir, {folder, head->id}) : "";
       }
       found.push_back(*std::move(head));
@@ -100,13 +106,13 @@ class JsonArchive final : public SessionArchive {
     ASSIGN_OR_RETURN(const auto dir, dir_of(session.folder));
     RETURN_IF_ERROR(stat_log(dir, file_of_id(session.id)));
     const HeadDirs dirs(*this);
-    return SessionHead{session.id, stamp_of_head(dirs, dir, session.id), metadata_of(dirs, dir, session)};
+    return SessionHead{session.id, files_of_head(dirs, dir, session.id).stamp(), metadata_of(dirs, dir, session)};
   }
 
   [[nodiscard]] Result<Stamps> stamps(const SessionName& session, Covers covers) const override {
     ASSIGN_OR_RETURN(const auto dir, dir_of(session.folder));
     RETURN_IF_ERROR(stat_log(dir, file_of_id(session.id)));
-    const Stamp head = stamp_of_head(HeadDirs(*this), dir, session.id);
+    const Stamp head = files_of_head(HeadDirs(*this), dir, session.id).stamp();
     if (covers == Covers::head) {
       return Stamps{head, {}};
     }
@@ -219,9 +225,9 @@ class JsonArchive final : public SessionArchive {
     return head;
   }
 
-  /// True if the file of a linked session has a name to which no link leads, or an earlier one: the stat of a session
-  /// is not that of its file, so the catalog does not see that they are the same.
-  [[nodiscard]] bool has_better_name(const Dir& dir, const SessionName& session) const {
+  /// True if the file of a session has a name to which no link leads, or an earlier one: the stat of a session is not
+  /// that of its file, so the catalog does not see that they are the same.
+  [[nodiscard]] bool has_better_name(const Dir& dir, const SessionName& session, bool is_session_linked) const {
     const auto file = dir.stat_end(file_of_id(session.id));
     const auto names = file ? folders() : Result<std::vector<std::string>>(file.error());
     for (const std::string& folder : names ? *names : std::vector<std::string>()) {
@@ -230,7 +236,7 @@ class JsonArchive final : public SessionArchive {
       for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
         const bool is_linked = other->is_linked() || entry.type == DT_LNK;
         const SessionName name{folder, std::string(id_in(entry.name))};
-        const auto st = is_json_name(entry.name) && (!is_linked || name < session)
+        const auto st = is_json_name(entry.name) && std::tie(is_linked, name) < std::tie(is_session_linked, session)
                             ? other->stat_end(entry.name)
                             : Result<FileStat>(Errc::not_found, "");
         if (st && st->same_file(*file)) {
@@ -267,12 +273,12 @@ class JsonArchive final : public SessionArchive {
     return is_plain_name(name) ? dir.follow(name) : Result<Dir>(Errc::not_found, "no such folder");
   }
 
-  static Stamp stamp_of_head(const HeadDirs& dirs, const Dir& dir, const std::string& id) {
+  static StampOfFiles files_of_head(const HeadDirs& dirs, const Dir& dir, const std::string& id) {
     StampOfFiles files;
     files.add(dir, id);
     files.add(dirs.todo, id);
     files.add(dirs.diff, id);
-    return files.stamp();
+    return files;
   }
 
   static std::string metadata_of(const HeadDirs& dirs, const Dir& dir, const SessionName& session) {

@@ -58,9 +58,9 @@ bool has_log_of(const std::vector<DirEntry>& entries, const std::string& folder)
                             [](const DirEntry& a, const DirEntry& b) { return a.name < b.name; });
 }
 
-/// The logs among a session's artifacts, at any depth (omp/FORMAT.md F6), which neither agent lists. `place.file` is
-/// the folder of the artifacts in `dir`.
-void add_logs_of_sub_agents(const Dir& dir, const LogPlace& place, std::vector<FoundLog>& found) {
+/// The logs below a folder of logs, at any depth, which neither agent lists: those among a session's artifacts
+/// (omp/FORMAT.md F6). `place.file` is the folder that holds them in `dir`.
+void add_logs_below(const Dir& dir, const LogPlace& place, std::string_view why, std::vector<FoundLog>& found) {
   constexpr std::size_t kMostFolders = 1000;
   std::vector<std::pair<Dir, std::string>> open;
   if (auto first = dir.open_in(place.file)) {
@@ -73,8 +73,7 @@ void add_logs_of_sub_agents(const Dir& dir, const LogPlace& place, std::vector<F
     for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
       const std::string inner = path + "/" + entry.name;
       if (is_omp_log_name(entry.name)) {
-        found.push_back(
-            {LogPlace{place.folder, inner}, {}, {}, false, "a sub-agent's log in artifacts/ of its session"});
+        found.push_back({LogPlace{place.folder, inner}, {}, {}, false, std::string(why)});
       } else if (auto deeper = entry.type == DT_DIR ? folder.open_in(entry.name) : Result<Dir>(Errc::not_found, "")) {
         open.emplace_back(*std::move(deeper), inner);
       }
@@ -136,8 +135,13 @@ class OmpStore : public SessionStore {
     ASSIGN_OR_RETURN(const auto entries, dir.list());
     auto found = logs_among(entries, dir, folder, format(), is_omp_log_name, wants_head);
     for (const DirEntry& entry : entries) {
-      if (entry.type == DT_DIR && has_log_of(entries, entry.name)) {
-        add_logs_of_sub_agents(dir, LogPlace{folder, entry.name}, found);
+      if (entry.type != DT_DIR || is_omp_log_name(entry.name)) {
+        continue;
+      }
+      if (has_log_of(entries, entry.name)) {
+        add_logs_below(dir, LogPlace{folder, entry.name}, "a sub-agent's log in artifacts/ of its session", found);
+      } else if (folder != kSessionsItself) {
+        add_logs_below(dir, LogPlace{folder, entry.name}, "a log below a folder of logs, where no agent looks", found);
       }
     }
     return found;
