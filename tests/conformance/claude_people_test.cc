@@ -1,10 +1,8 @@
 // The views of Claude Code's transcripts that follow people, not the model (claude/FORMAT.md B3, B7, C2, C4): prompts
-// typed while the program worked, notices, hooks, compactions and gaps. The last test makes logs of all of these at
-// random.
+// typed while the program worked, notices, hooks, compactions and gaps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -182,106 +180,6 @@ TEST(ClaudePeople, AnEditedFirstPromptIsABranchAndNoGap) {
   EXPECT_EQ(conversation_ends(log.index(), log.index().leaf()).size(), 2U);
   EXPECT_EQ(count(log.transcript(), "of u"), 0U);
   EXPECT_EQ(count(log.transcript(), kGap), 0U);
-}
-
-/// A log of one conversation, made at random, and what its transcript must have.
-class Conversation {
- public:
-  explicit Conversation(unsigned seed) : random_(seed) {
-    prompt();
-    for (int steps = 0; steps < 40; ++steps) {
-      step();
-    }
-    answer();
-  }
-
-  [[nodiscard]] const Rows& rows() const { return rows_; }
-  [[nodiscard]] const Texts& texts() const { return texts_; }
-  [[nodiscard]] std::size_t compactions() const { return compactions_; }
-  [[nodiscard]] std::size_t gaps() const { return gaps_; }
-
- private:
-  void step() {
-    switch (random_() % 8) {
-      case 0:
-        return compact();
-      case 1:
-        return lose();
-      case 2:
-        return queue();
-      case 3:
-      case 4:
-        return hook();
-      case 5:
-        return prompt();
-      default:
-        return answer();
-    }
-  }
-  std::string next_id() { return "e" + std::to_string(++made_) + "."; }
-  std::string text() {
-    texts_.push_back("text" + std::to_string(made_) + ".");
-    return texts_.back();
-  }
-  void follow(std::string id) { last_ = std::move(id); }
-
-  void prompt() {
-    const std::string id = next_id();
-    rows_.row("user", id, last_, said(text()));
-    follow(id);
-  }
-  void answer() {
-    const std::string id = next_id();
-    rows_.block(id, last_, "m" + id, text_block(text()));
-    follow(id);
-  }
-  void queue() {
-    const std::string id = next_id();
-    rows_.row("attachment", id, last_, queued('"' + text() + '"'));
-    follow(id);
-  }
-  /// Beside the next row, or before it.
-  void hook() {
-    const std::string id = next_id();
-    rows_.row("attachment", id, last_, R"("attachment":{"type":"hook_success","hookName":"Stop","content":"fine"})");
-    if (random_() % 2 == 0) {
-      follow(id);
-    }
-  }
-  void compact() {
-    const std::string id = next_id();
-    rows_.row("system", id, "", boundary(last_));
-    const std::string summary = next_id();
-    rows_.row("user", summary, id, said("a summary", R"(,"isCompactSummary":true)"));
-    follow(summary);
-    ++compactions_;
-  }
-  void lose() {
-    last_ = "lost" + std::to_string(made_);
-    ++gaps_;
-    prompt();
-  }
-
-  std::mt19937 random_;
-  Rows rows_;
-  Texts texts_;
-  std::string last_;
-  int made_ = 0;
-  std::size_t compactions_ = 0;
-  std::size_t gaps_ = 0;
-};
-
-TEST(ClaudePeople, TranscriptsHaveEveryTextOnceAndALineForEachBreak) {
-  for (unsigned seed = 0; seed < 1000; ++seed) {
-    const Conversation made(seed);
-    const ClaudeLog log = made.rows().log();
-    const std::string transcript = log.transcript();
-    ASSERT_TRUE(has_in_order(transcript, made.texts())) << seed << "\n" << transcript;
-    ASSERT_EQ(count(transcript, kCompacted), made.compactions()) << seed;
-    ASSERT_EQ(count(transcript, kGap), made.gaps()) << seed;
-    ASSERT_EQ(conversation_ends(log.index(), log.index().leaf()).size(), 1U) << seed;
-    ASSERT_EQ(log.index().name(first_prompt(log.index())), "user");
-  }
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // A scratch agent dir for tests, removed at the end. Lines are passed without their newline.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,10 +10,16 @@
 
 namespace arborfs::testing {
 
+/// The folder for scratch files of tests that make many: in memory, if the system has one there.
+inline std::filesystem::path memory_folder() {
+  const std::filesystem::path shared = "/dev/shm";
+  return ::access(shared.c_str(), W_OK) == 0 ? shared : std::filesystem::temp_directory_path();
+}
+
 class TempStore {
  public:
-  TempStore() {
-    std::string name = (std::filesystem::temp_directory_path() / "arborfs-test-XXXXXX").string();
+  explicit TempStore(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "arborfs-test-XXXXXX").string();
     root_ = ::mkdtemp(name.data());
     std::filesystem::create_directories(sessions());
   }

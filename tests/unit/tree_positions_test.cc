@@ -1,10 +1,9 @@
-// The tree by positions, over generated logs of every agent: each entry is drawn once, whatever the ids, and a row that
-// is written again makes no branch.
+// The tree by positions: each entry is drawn once, whatever the ids. generated_stores_test.cc has the property, K7, of
+// logs whose ids are sound.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -65,14 +64,6 @@ void expect_each_once(const LogIndex& index, const std::string& about) {
   ASSERT_EQ(index.tips().size(), index.tip_count()) << about;
 }
 
-std::multiset<std::string> tip_ids(const LogIndex& index) {
-  std::multiset<std::string> ids;
-  for (const Ordinal tip : index.tips()) {
-    ids.insert(index.id(tip).text);
-  }
-  return ids;
-}
-
 class Rows {
  public:
   explicit Rows(std::uint32_t seed) : random_(seed) {}
@@ -85,15 +76,6 @@ class Rows {
       const std::string parent = rows.empty() ? "" : rows[pick(5) == 0 ? pick(i) : i - 1].id;
       rows.push_back(
           {"id-" + std::to_string(i), parent, i % 2 == 0 ? "user" : "assistant", "step " + std::to_string(i)});
-    }
-    return rows;
-  }
-  /// Some rows a second and a third time, anywhere after the first.
-  std::vector<SaidRow> with_repetitions(std::vector<SaidRow> rows) {
-    for (std::size_t again = 1 + pick(6); again > 0; --again) {
-      const std::size_t from = pick(rows.size());
-      const SaidRow row = rows[from];
-      rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(from + 1 + pick(rows.size() - from)), row);
     }
     return rows;
   }
@@ -112,24 +94,6 @@ class Rows {
  private:
   std::mt19937 random_;
 };
-
-TEST(TreePositions, RowsThatAreWrittenAgainMakeNoBranchAndAreDrawnOnce) {
-  for (const Format* format : all_formats()) {
-    for (int log = 0; log < kLogs; ++log) {
-      Rows rows(static_cast<std::uint32_t>(log));
-      const auto once = rows.conversation();
-      const auto twice = rows.with_repetitions(once);
-      const std::string text = testing::log_text_of(format->agent, twice);
-      const auto index = index_of(*format, text);
-      ASSERT_NO_FATAL_FAILURE(expect_each_once(*index, text));
-      const auto plain = index_of(*format, testing::log_text_of(format->agent, once));
-      if (format != &codex_format() && format != &goat_format()) {  // they give each row an id of its own
-        ASSERT_EQ(tip_ids(*index), tip_ids(*plain)) << text;
-      }
-      ASSERT_EQ(index->tip_count(), plain->tip_count()) << text;
-    }
-  }
-}
 
 TEST(TreePositions, WholeLogsThatAreWrittenAgainHaveOneBranchForEachThatTheyHad) {
   for (const Format* format : all_formats()) {
