@@ -2,15 +2,15 @@
 
 namespace arborfs {
 
-std::shared_ptr<WorkerPool> SubmountPools::pool_of(const LogFolder& folder) {
+std::shared_ptr<WorkerPool> SubmountPools::pool_of(const LogFolder& submount) {
   const std::lock_guard lock(mutex_);
-  const auto found = pools_.find(folder);
+  const auto found = pools_.find(submount);
   if (found != pools_.end()) {
     return found->second;
   }
-  auto& pool = pools_[pools_.size() < kMost ? folder : LogFolder{}];
+  auto& pool = pools_.size() < kMost ? pools_[submount] : shared_;
   if (!pool) {
-    pool = std::make_shared<WorkerPool>(kThreads);
+    pool = std::make_shared<WorkerPool>();
     if (stopped_) {
       pool->stop();
     }
@@ -20,13 +20,18 @@ std::shared_ptr<WorkerPool> SubmountPools::pool_of(const LogFolder& folder) {
 
 void SubmountPools::stop() {
   std::map<LogFolder, std::shared_ptr<WorkerPool>> pools;
+  std::shared_ptr<WorkerPool> shared;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
     pools = pools_;
+    shared = shared_;
   }
-  for (const auto& [folder, pool] : pools) {
+  for (const auto& [submount, pool] : pools) {
     pool->stop();
+  }
+  if (shared) {
+    shared->stop();
   }
 }
 

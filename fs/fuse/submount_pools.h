@@ -13,16 +13,16 @@ namespace arborfs {
 
 class SubmountPools {
  public:
-  void submit(const LogFolder& folder, WorkerPool::Job job) { pool_of(folder)->submit(std::move(job)); }
+  void submit(const LogFolder& submount, WorkerPool::Job job) { pool_of(submount)->submit(std::move(job)); }
   /// Calls WorkerPool::stop() on all pools.
   void stop();
 
  private:
-  static constexpr std::size_t kThreads = 2;  // in each pool
-  static constexpr std::size_t kMost = 16;    // number of pools; further folders share one
-  std::shared_ptr<WorkerPool> pool_of(const LogFolder& folder);
+  static constexpr std::size_t kMost = 16;  // number of pools; further submounts share one
+  std::shared_ptr<WorkerPool> pool_of(const LogFolder& submount);
   std::mutex mutex_;                                        // leaf
-  std::map<LogFolder, std::shared_ptr<WorkerPool>> pools_;  // by folder, {} for the shared one; guarded by mutex_
+  std::map<LogFolder, std::shared_ptr<WorkerPool>> pools_;  // by submount; guarded by mutex_
+  std::shared_ptr<WorkerPool> shared_;                      // of the others; guarded by mutex_
   bool stopped_ = false;                                    // guarded by mutex_
 };
 
