@@ -5,13 +5,16 @@
 #include <chrono>
 
 #include "core/base/result_macros.h"
+#include "core/sqlite/checked_vfs.h"
 #include "core/sqlite/private_copy.h"
 
 namespace arborfs::sqlite {
 
 Result<Connection> open_own_database(const std::string& path) {
-  ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
+  ASSIGN_OR_RETURN(auto connection,
+                   Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, checked_vfs()));
   connection.wait_for_locks(std::chrono::milliseconds(0));
+  RETURN_IF_ERROR(reserve_checksums(connection));
   // Of a new database: rows of a few KiB are read with one call instead of one for each 4 KiB of each.
   RETURN_IF_ERROR(connection.run("PRAGMA page_size=16384"));
   RETURN_IF_ERROR(connection.run("PRAGMA journal_mode=WAL"));

@@ -1,5 +1,6 @@
 // A database that only arborfs writes, and that may be lost: several processes read it while one writes, and a crash
-// leaves it whole, without the last changes. Used by one thread at a time.
+// leaves it whole, without the last changes. A page that is not as it was written gives an error when it is read. Used
+// by one thread at a time.
 #pragma once
 
 #include <string>

@@ -718,6 +718,35 @@ TEST_F(SearchIndexTest, DamageThatASearchFindsHasTheIndexMadeAgain) {
   index.emplace(folder);
 }
 
+/// What a power cut leaves of blocks that were never written.
+TEST_F(SearchIndexTest, BlocksOfZerosAreNeverBelieved) {
+  constexpr std::size_t kBlock = 4096;
+  for (int number = 0; number < 20; ++number) {
+    const std::string id = "z" + std::to_string(number);
+    temp.write("-work", id, header(id) + message(1, "user", "needle" + std::to_string(number) + " " + some_text(100)));
+    append(id, 2, some_text(100) + " the needle here");
+  }
+  build();
+  ASSERT_TRUE(sqlite::open_own_database(file())->run("PRAGMA wal_checkpoint(TRUNCATE)"));
+  const std::string sound = temp.root() + "/sound";
+  fs::copy_file(file(), sound);
+  for (std::size_t at = 0; at < fs::file_size(sound); at += kBlock) {
+    fs::copy_file(sound, file(), fs::copy_options::overwrite_existing);
+    std::fstream(file(), std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(at))
+        << std::string(kBlock, '\0');
+    bool is_noticed = false;
+    index.emplace(folder, [&] { is_noticed = true; });
+    for (const char* const text : {"needle", "\"the needle here\"", "needle7"}) {
+      const auto query = parse_query(text);
+      Options with;
+      with.index = &*index;
+      EXPECT_EQ(sessions_in(*query, search(catalog, *query, with)).size(), std::string(text) == "needle7" ? 1U : 20U)
+          << text << " without the block at " << at << (is_noticed ? ", noticed" : "");
+    }
+  }
+  index.emplace(folder);
+}
+
 TEST_F(SearchIndexTest, ChunksWithoutASessionAreNoDamage) {
   put_some("a", 3);
   build();

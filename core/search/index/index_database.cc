@@ -12,7 +12,7 @@ namespace arborfs::search {
 
 namespace {
 
-constexpr std::int64_t kLayout = 3;  // of the tables below, and of the values in them
+constexpr std::int64_t kLayout = 4;  // of the pages, of the tables below, and of the values in them
 constexpr mode_t kPrivateFile = 0600;
 
 /// `sessions.changed` rises with each change of a row. `terms` has the terms from the id `first` on, which are in the
@@ -31,7 +31,7 @@ constexpr const char* kTables = R"(
   INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
   INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
-  PRAGMA user_version=3;
+  PRAGMA user_version=4;
 )";
 
 Result<std::int64_t> layout_of(const sqlite::Connection& connection) {
