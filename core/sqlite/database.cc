@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <shared_mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -27,6 +29,13 @@ constexpr const char* kCannotLook = "cannot open the database";
 std::optional<FileStat> stat_of(const std::string& path) {
   const auto st = Dir::stat_root(path);
   return st && S_ISREG(st->mode) ? std::optional(*st) : std::nullopt;
+}
+
+/// Where SQLite looks for the files beside a database: next to what a link leads to.
+std::string place_of(const std::string& path) {
+  std::error_code failed;
+  const auto end = link_target(path) ? std::filesystem::canonical(path, failed) : std::filesystem::path(path);
+  return failed ? path : end.string();
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -95,6 +104,7 @@ class SharedLock {
 
 /// The files next to the database.
 struct Database::Files {
+  std::string place;  // of the database, to which the names of the others add an ending
   DatabaseState state;
   FileStat journal;  // all zero if there is none
   bool has_shm = false;
@@ -109,8 +119,9 @@ Database::Database(std::string path, std::vector<std::string> tables, Disk& disk
 Database::~Database() = default;
 
 Database::Files Database::look() const {
-  const DatabaseState state{stat_of(path_).value_or(FileStat()), stat_of(path_ + "-wal").value_or(FileStat())};
-  return {state, stat_of(path_ + "-journal").value_or(FileStat()), stat_of(path_ + "-shm").has_value()};
+  const std::string place = place_of(path_);
+  const DatabaseState state{stat_of(place).value_or(FileStat()), stat_of(place + "-wal").value_or(FileStat())};
+  return {place, state, stat_of(place + "-journal").value_or(FileStat()), stat_of(place + "-shm").has_value()};
 }
 
 Result<DatabaseState> Database::state() const {
@@ -119,7 +130,7 @@ Result<DatabaseState> Database::state() const {
   if (!S_ISREG(st->mode)) {
     return Error{Errc::corrupt, std::string(kCannotLook) + ": it is not a regular file"};
   }
-  return DatabaseState{*st, stat_of(path_ + "-wal").value_or(FileStat())};
+  return DatabaseState{*st, stat_of(place_of(path_) + "-wal").value_or(FileStat())};
 }
 
 Result<Connection> Database::open(const std::string& parameters) const {
@@ -151,7 +162,7 @@ Result<void> Database::read(const Reading& reading) const {
 
 Result<bool> Database::read_once(const Reading& reading, Locking locking) const {
   const Files files = look();
-  const bool has_pages_in_wal = files.has_wal() && may_hold_pages_in_wal(path_);
+  const bool has_pages_in_wal = files.has_wal() && may_hold_pages_in_wal(files.place);
   if (files.has_journal() || (files.has_shm && has_pages_in_wal)) {
     return read_shared(files, reading);
   }
@@ -212,7 +223,7 @@ Result<bool> Database::read_copy(const Files& files, const Reading& reading) con
   if (copy_ == nullptr || !(*copied_ == files)) {
     copy_.reset();
     ASSIGN_OR_RETURN(const auto source, open("?mode=ro&immutable=1"));
-    auto copy = PrivateCopy::make(source, path_, disk_);
+    auto copy = PrivateCopy::make(source, files.place, disk_);
     if (!(look() == files)) {
       return false;
     }

@@ -35,8 +35,8 @@ struct DatabaseState {
 /// Thread-safe.
 class Database {
  public:
-  /// `path` is absolute and need not exist. Only `tables` can be read, so that those with secrets never are. Copies are
-  /// made through `disk`, which outlives this.
+  /// `path` is absolute and need not exist; it may be a link. Only `tables` can be read, so that those with secrets
+  /// never are. Copies are made through `disk`, which outlives this.
   Database(std::string path, std::vector<std::string> tables, Disk& disk);
   ~Database();
   Database(const Database&) = delete;

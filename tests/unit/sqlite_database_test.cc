@@ -229,6 +229,27 @@ TEST_F(SqliteDatabase, IsReadWhileProgramsOpenAndCloseItForEachChange) {
   EXPECT_EQ(*read("SELECT count(*) FROM word"), std::to_string(1 + calls));
 }
 
+TEST_F(SqliteDatabase, ALinkedDatabaseHasItsFilesBesideItsEnd) {
+  make_closed();
+  const fs::path elsewhere = fs::path(tests_.root()) / "elsewhere";
+  fs::create_directories(elsewhere);
+  fs::rename(folder_ / "a.db", elsewhere / "real.db");
+  fs::create_symlink("../elsewhere/real.db", folder_ / "a.db");
+  expect_only_looked_at("one");
+  const auto closed = database_.state();
+  Owner owner(elsewhere / "real.db");
+  owner.run("INSERT INTO word VALUES('two')");
+  expect_only_looked_at("one,two");
+  const auto written = database_.state();
+  ASSERT_TRUE(closed && written);
+  EXPECT_FALSE(*closed == *written);
+  fs::copy(elsewhere, fs::path(tests_.root()) / "copied");  // with a -shm and a -wal
+  fs::remove(fs::path(tests_.root()) / "copied/real.db-shm");
+  fs::remove(folder_ / "a.db");
+  fs::create_symlink("../copied/real.db", folder_ / "a.db");
+  expect_only_looked_at("one,two");
+}
+
 TEST_F(SqliteDatabase, OtherTablesAreNeverRead) {
   make_closed();
   EXPECT_EQ(error_of("SELECT token FROM secret"), Errc::unsupported);
