@@ -108,8 +108,23 @@ std::int64_t since_1970(std::uint64_t ticks) {
   return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + static_cast<std::int64_t>(ticks) * a_tick;
 }
 
+std::string_view program_name(std::string_view file) {
+  constexpr std::string_view kEnding = ".exe";
+  constexpr std::string_view kWrapped = "-wrapped";
+  if (file.ends_with(kEnding)) {
+    file.remove_suffix(kEnding.size());
+  }
+  if (file.starts_with('.') && file.ends_with(kWrapped)) {
+    file.remove_prefix(1);
+    file.remove_suffix(kWrapped.size());
+  }
+  return file;
+}
+
 bool is_interpreter(std::string_view name) {
-  return std::find(kInterpreters.begin(), kInterpreters.end(), name) != kInterpreters.end();
+  const std::string_view program = program_name(name);
+  const std::string_view plain = program.substr(0, program.find_first_of("-0123456789"));
+  return std::find(kInterpreters.begin(), kInterpreters.end(), plain) != kInterpreters.end();
 }
 
 std::size_t find_script(const std::vector<std::string>& arguments) {

@@ -41,7 +41,10 @@ std::optional<std::uint64_t> start_ticks(int process);
 /// The same as nanoseconds since 1970, never later than the actual start.
 std::int64_t since_1970(std::uint64_t ticks);
 
-/// True for the programs that run JavaScript.
+/// The name of a program without what installers add to it: `bun` for `bun.exe`, which npm's package has on every
+/// system, and for `.bun-wrapped` (Nix).
+std::string_view program_name(std::string_view file);
+/// True for the programs that run JavaScript, whatever their version or build: bun, node22, bun-profile.
 bool is_interpreter(std::string_view name);
 
 /// The index of the script among the arguments of an interpreter; the number of arguments if there is none.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/os/environment.h"
+#include "core/os/proc_entry.h"
 #include "core/os/program_list.h"
 #include "core/render/text.h"
 #include "core/session/write_marks.h"
@@ -35,7 +36,8 @@ std::string normal(const std::string& path) {
   return text;
 }
 
-bool is_name(const AgentPrograms& programs, std::string_view name) {
+bool is_name(const AgentPrograms& programs, std::string_view file) {
+  const std::string_view name = proc::program_name(file);
   return std::find(programs.names.begin(), programs.names.end(), name) != programs.names.end();
 }
 

@@ -247,7 +247,12 @@ TEST_F(AgentLookTest, UnknownAgentHoldsItsWorkingDirectoryAndGrowingLogs) {
                                             program("bun", {script, "-p", "do it"}),
                                             program("bun", {"run", "--silent", "src/omp.ts"}),
                                             program("node", {"--require", "x.js", "/usr/bin/pi"}),
-                                            program("nodejs", {"/usr/local/bin/omp"})};
+                                            program("nodejs", {"/usr/local/bin/omp"}),
+                                            program("bun.exe", {script}),
+                                            program(".bun-wrapped", {script}),
+                                            program("node22", {script}),
+                                            program("omp.exe"),
+                                            program(".omp-wrapped")};
   for (const auto& look : unknown) {
     const StandIn agent(look);
     add_new_ones();

@@ -165,6 +165,23 @@ TEST_F(ProgramLookTest, ArgumentsNameASession) {
   EXPECT_EQ(states("claude"), "one: maybe, other: quiet");
 }
 
+TEST_F(ProgramLookTest, NamesOfProgramsMayHaveWhatInstallersAdd) {
+  add_claude(kOne);
+  add_claude(kOther);
+  const std::string script = "/x/node_modules/@anthropic-ai/claude-code/cli.js";
+  for (StandInLook look : {program("bun.exe", {script}), program("node22", {script}),
+                           program(".node-wrapped", {script}), program("claude.exe"), program(".claude-wrapped")}) {
+    look.environment["CLAUDE_CONFIG_DIR"] = dir();
+    const StandIn claude(look);
+    EXPECT_EQ(states("claude"), "one: maybe, other: maybe") << look.path;
+  }
+  for (StandInLook look : {program("bunny", {script}), program("claude.exe.txt"), program("claude-wrapped")}) {
+    look.environment["CLAUDE_CONFIG_DIR"] = dir();
+    const StandIn other(look);
+    EXPECT_EQ(states("claude"), "one: quiet, other: quiet") << look.path;
+  }
+}
+
 TEST_F(ProgramLookTest, ClaudeSaysWhichSessionItHas) {
   add_claude(kOne);
   add_claude(kOther);

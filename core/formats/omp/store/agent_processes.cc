@@ -36,7 +36,8 @@ constexpr auto kNew = kRecheckedAfter;
 constexpr auto kYoung = std::chrono::seconds(2);
 constexpr std::chrono::milliseconds kDescriptorsRemembered{10'000};
 
-bool is_agent_name(std::string_view name) {
+bool is_agent_name(std::string_view file) {
+  const std::string_view name = proc::program_name(file);
   return name == "omp" || name.starts_with("omp-") || name == "pi";
 }
 
