@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/stripped.h"
 #include "core/json/document.h"
+#include "core/writer/writer.h"
 
 namespace arborfs {
 
@@ -38,5 +39,17 @@ class JsonCommand {
  private:
   std::unique_ptr<json::Document> document_ = std::make_unique<json::Document>();
 };
+
+/// One JSON object, or one line: a name, and files to keep. Errors: invalid_argument.
+Result<CheckpointWanted> checkpoint_of_text(std::string_view text);
+
+struct RewindWanted {
+  std::string checkpoint;
+  bool dry_run = false;
+  bool force = false;
+};
+
+/// One JSON object, or the name of a checkpoint. Errors: invalid_argument.
+Result<RewindWanted> rewind_of_text(std::string_view text);
 
 }  // namespace arborfs

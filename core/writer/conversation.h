@@ -9,7 +9,7 @@
 #include "core/model/turn.h"
 #include "core/render/record_renderer.h"
 #include "core/session/session.h"
-#include "core/writer/permissions.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs {
 
@@ -40,7 +40,7 @@ struct Conversation {
   std::string id;                        // of the source
   AsText as_text;                        // in `turns` already
   std::size_t left_out;                  // entries of the path that are not in it
-  mode_t permissions = kAnyPermissions;  // that files with it may have (permissions.h)
+  mode_t permissions = kAnyPermissions;  // that files with it may have (permissions_of, new_file.h)
 };
 
 /// The most bytes that the turns of a conversation may have.

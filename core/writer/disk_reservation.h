@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/unique_fd.h"
+#include "core/os/file.h"
 
 namespace arborfs {
 
@@ -17,6 +20,15 @@ struct RoomWanted {
   std::uint64_t files = 2;  // new ones, such as a lock and a file that replaces another
   std::string
       grown_file{};  // in the session's folder: it becomes longer by the bytes; "" if they are those of new files
+
+  /// Of an agent that keeps a session in one or two files, perhaps in a folder of its own or of its project.
+  static RoomWanted for_new_session(std::uint64_t bytes) { return {bytes + 4 * kBeside, 4}; }
+};
+
+/// Room in the file system of a folder.
+struct RoomAt {
+  Dir folder;
+  RoomWanted wanted;
 };
 
 /// Released by the destructor.
@@ -24,10 +36,11 @@ struct RoomWanted {
 class DiskReservation {
  public:
   DiskReservation() = default;
-  explicit DiskReservation(UniqueFd room) : room_(std::move(room)) {}
+  /// Adds room to it.
+  void add(UniqueFd room) { rooms_.push_back(std::move(room)); }
 
  private:
-  UniqueFd room_;
+  std::vector<UniqueFd> rooms_;
 };
 
 }  // namespace arborfs

@@ -1,5 +1,9 @@
 #include "core/writer/new_file.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/os/leftover_files.h"
@@ -39,6 +43,22 @@ Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, 
     return done;
   }
   return sync ? disk.sync_folder(folder) : Result<void>();
+}
+
+mode_t permissions_of(const Session& session) {
+  namespace fs = std::filesystem;
+  const SessionStore& store = session.store();
+  const fs::path agent_dir = store.paths().agent_dir;
+  const auto file = store.stat(session.place());
+  mode_t found = file ? file->mode & kAnyPermissions : 0;
+  fs::path folder = fs::path(store.path_of(session.place())).parent_path();
+  for (bool is_last = false; !is_last && folder != folder.parent_path(); folder = folder.parent_path()) {
+    is_last = folder == agent_dir;
+    const auto st = Dir::stat_root(folder.string());
+    found &= st && (st->mode & S_IXGRP) != 0 ? kAnyPermissions : ~static_cast<mode_t>(S_IRWXG);
+    found &= st && (st->mode & S_IXOTH) != 0 ? kAnyPermissions : ~static_cast<mode_t>(S_IRWXO);
+  }
+  return found | S_IRWXU;
 }
 
 void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours) {

@@ -10,6 +10,7 @@
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
 #include "core/writer/command_text.h"
+#include "core/writer/verb_room.h"
 #include "core/writer/verb_usage.h"
 
 namespace arborfs {
@@ -281,59 +282,15 @@ Result<Answer> run_summary(Writer& writer, const Subject& subject, std::string_v
   return Answer{line_of(written), nullptr};
 }
 
-Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
-  json::Document command;
-  if (!json::parse(text, command) || !command.IsObject()) {
-    return Error{Errc::invalid_argument, "the command is not one JSON object"};
-  }
-  CheckpointWanted wanted;
-  for (const auto& member : json::members(command)) {
-    const auto key = json::as_string(member.name);
-    const json::Value& value = member.value;
-    if (key == "name" && value.IsString()) {
-      wanted.name = json::as_string(value);
-    } else if (key == "files" && value.IsArray() &&
-               std::all_of(value.Begin(), value.End(), [](const auto& file) { return file.IsString(); })) {
-      for (const json::Value& file : value.GetArray()) {
-        wanted.files.emplace_back(json::as_string(file));
-      }
-    } else {
-      return Error{Errc::invalid_argument, "the command may have 'name', a text, and 'files', a list of texts"};
-    }
-  }
-  return wanted;
-}
-
 Result<Answer> run_checkpoint(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  if (JsonCommand::is_one(text)) {
-    ASSIGN_OR_RETURN(const auto wanted, checkpoint_of_json(text));
-    ASSIGN_OR_RETURN(auto line, writer.checkpoint(subject.session, wanted));
-    return Answer{std::move(line), nullptr};
-  }
-  auto words = words_of(text);
-  if (text.find('\n') < stripped(text).size()) {
-    return Error{Errc::invalid_argument, "the command must be one line: a name, and files to keep"};
-  }
-  CheckpointWanted wanted;
-  if (!words.empty()) {
-    wanted.name = words.front();
-    wanted.files.assign(words.begin() + 1, words.end());
-  }
+  ASSIGN_OR_RETURN(const auto wanted, checkpoint_of_text(text));
   ASSIGN_OR_RETURN(auto line, writer.checkpoint(subject.session, wanted));
   return Answer{std::move(line), nullptr};
 }
 
 Result<Answer> run_rewind(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
-  std::string checkpoint(stripped(text));
-  bool dry_run = false;
-  bool force = false;
-  if (JsonCommand::is_one(text)) {
-    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"checkpoint", "dryRun", "force"}));
-    checkpoint = command.text("checkpoint");
-    dry_run = command.flag("dryRun");
-    force = command.force();
-  }
-  ASSIGN_OR_RETURN(auto line, writer.rewind(subject.session, checkpoint, dry_run, force));
+  ASSIGN_OR_RETURN(const auto wanted, rewind_of_text(text));
+  ASSIGN_OR_RETURN(auto line, writer.rewind(subject.session, wanted.checkpoint, wanted.dry_run, wanted.force));
   return Answer{std::move(line), nullptr};
 }
 
@@ -369,13 +326,15 @@ const std::vector<Verb>& all_verbs() {
       {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
       {"label", Framing::lines, true, kLabelUsage, checked<run_label>},
       {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr, VerbFile::of_session, true,
-       kForeignForkUsage},
-      {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount},
+       kForeignForkUsage, room_of_fork},
+      {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount, false, "", room_of_new},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
       {"replace", Framing::messages, true, kReplaceUsage, run_replace, judge_replace},
       {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>},
-      {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>},
-      {"rewind", Framing::lines, false, kRewindUsage, checked<run_rewind>},
+      {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>, nullptr, VerbFile::of_session,
+       false, "", room_of_checkpoint},
+      {"rewind", Framing::lines, false, kRewindUsage, checked<run_rewind>, nullptr, VerbFile::of_session, false, "",
+       room_of_rewind},
   };
   return verbs;
 }

@@ -58,6 +58,9 @@ struct Verb {
   VerbFile file = VerbFile::of_session;
   bool is_for_all = false;                 // sessions of every format support it, whatever Format::verbs says
   std::string_view usage_for_others = "";  // of sessions whose format does not support it, if it is for all
+  /// The room for a command that writes elsewhere than to the subject's session, as far as its text says now; none for
+  /// one that will be refused. Null: what Writer::reserve() reserves.
+  std::vector<RoomAt> (*room)(Writer& writer, const Subject& subject, std::string_view text) = nullptr;
   [[nodiscard]] bool is_taken_by(const Format& format) const { return is_for_all || format.takes(name); }
   /// For the sessions of a format.
   [[nodiscard]] std::string_view usage_for(const Format& format) const;

@@ -206,7 +206,40 @@ Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t
   RETURN_IF_ERROR(check_size_limit(*folder, wanted));
   RETURN_IF_ERROR(check_files(*folder, wanted.files));
   ASSIGN_OR_RETURN(auto room, session->store().disk().reserve(*folder, wanted.bytes));
-  return DiskReservation(std::move(room));
+  DiskReservation reserved;
+  reserved.add(std::move(room));
+  return reserved;
+}
+
+Result<DiskReservation> Writer::reserve(const std::vector<RoomAt>& rooms) {
+  DiskReservation reserved;
+  for (const RoomAt& room : rooms) {
+    RETURN_IF_ERROR(check_files(room.folder, room.wanted.files));
+    ASSIGN_OR_RETURN(auto taken, (*catalog_.stores().begin())->disk().reserve(room.folder, room.wanted.bytes));
+    reserved.add(std::move(taken));
+  }
+  return reserved;
+}
+
+std::vector<RoomAt> Writer::room_for_new(const std::string& agent, std::uint64_t bytes, std::uint64_t /*entries*/) {
+  const auto number = catalog_.stores().first_of(agent);
+  const StorePaths paths = number ? catalog_.stores().at(*number)->paths() : StorePaths();
+  std::vector<RoomAt> room;
+  for (const std::string& path : {paths.sessions, paths.agent_dir}) {
+    auto folder = room.empty() ? Dir::open_root(path) : Result<Dir>(Errc::not_found, "");
+    if (folder) {
+      room.push_back({*std::move(folder), RoomWanted::for_new_session(bytes)});
+    }
+  }
+  return room;
+}
+
+std::vector<RoomAt> Writer::room_for_checkpoint(const SessionPtr& /*session*/, const CheckpointWanted& /*wanted*/) {
+  return {};
+}
+
+std::vector<RoomAt> Writer::room_for_rewind(const SessionPtr& /*session*/, const std::string& /*checkpoint*/) {
+  return {};
 }
 
 void Writer::remember_prompt(const SessionPtr& session, const std::string& text) {

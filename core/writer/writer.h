@@ -146,6 +146,16 @@ class Writer {
   /// The room for that command. By default the log is appended to.
   [[nodiscard]] virtual RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes);
 
+  /// Reserves other room, for a command that makes new files. Errors: no_space, over_quota.
+  [[nodiscard]] Result<DiskReservation> reserve(const std::vector<RoomAt>& rooms);
+  /// The room for a new session of an agent with records of so many bytes and entries; none if it cannot be created.
+  [[nodiscard]] virtual std::vector<RoomAt> room_for_new(const std::string& agent, std::uint64_t bytes,
+                                                         std::uint64_t entries);
+  /// The room for checkpoint() and for rewind(); none if they will be refused.
+  [[nodiscard]] virtual std::vector<RoomAt> room_for_checkpoint(const SessionPtr& session,
+                                                                const CheckpointWanted& wanted);
+  [[nodiscard]] virtual std::vector<RoomAt> room_for_rewind(const SessionPtr& session, const std::string& checkpoint);
+
   /// Appends at the leaf, or at the entry that the text names, which becomes the parent of the first new entry in the
   /// same step. Errors also: invalid_argument with the reason and the number of the object, not_utf8, too_large.
   virtual Result<AppendResult> append_text(const SessionPtr& session, AppendText text);

@@ -81,6 +81,20 @@ RoomWanted WriterSet::room_for(const SessionPtr& session, std::string_view verb,
   return of(session).room_for(session, verb, bytes);
 }
 
+std::vector<RoomAt> WriterSet::room_for_new(const std::string& agent, std::uint64_t bytes, std::uint64_t entries) {
+  const std::string wanted = agent.empty() ? first_creating() : agent;
+  const auto found = by_agent_.find(wanted);
+  return found == by_agent_.end() ? std::vector<RoomAt>() : found->second->room_for_new(wanted, bytes, entries);
+}
+
+std::vector<RoomAt> WriterSet::room_for_checkpoint(const SessionPtr& session, const CheckpointWanted& wanted) {
+  return of(session).room_for_checkpoint(session, wanted);
+}
+
+std::vector<RoomAt> WriterSet::room_for_rewind(const SessionPtr& session, const std::string& checkpoint) {
+  return of(session).room_for_rewind(session, checkpoint);
+}
+
 Result<void> WriterSet::check_text(const SessionPtr& session, const std::string& at) {
   return of(session).check_text(session, at);
 }
@@ -162,17 +176,21 @@ Result<CreateResult> WriterSet::create_for(const NewSession& wanted) {
   return made ? made : with_advice(made.error(), wanted.agent);
 }
 
-Result<CreateResult> WriterSet::create(const NewSession& wanted) {
-  if (!wanted.agent.empty()) {
-    return create_for(wanted);
-  }
+std::string WriterSet::first_creating() const {
   const StoreSet& stores = catalog().stores();
   const auto creates = [&](const auto& store) {
     return store->format().takes("new") && by_agent_.contains(store->format().agent);
   };
   const auto first = std::find_if(stores.begin(), stores.end(), creates);
-  if (first != stores.end()) {
-    return by_agent_.at((*first)->format().agent)->create(wanted);
+  return first == stores.end() ? std::string() : std::string((*first)->format().agent);
+}
+
+Result<CreateResult> WriterSet::create(const NewSession& wanted) {
+  if (!wanted.agent.empty()) {
+    return create_for(wanted);
+  }
+  if (const std::string first = first_creating(); !first.empty()) {
+    return by_agent_.at(first)->create(wanted);
   }
   return writers_.empty() ? refusing_->create(wanted) : writers_.front()->create(wanted);
 }

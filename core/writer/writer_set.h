@@ -23,6 +23,12 @@ class WriterSet final : public Writer {
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force) override;
   [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
+  /// Without an agent, as create().
+  [[nodiscard]] std::vector<RoomAt> room_for_new(const std::string& agent, std::uint64_t bytes,
+                                                 std::uint64_t entries) override;
+  [[nodiscard]] std::vector<RoomAt> room_for_checkpoint(const SessionPtr& session,
+                                                        const CheckpointWanted& wanted) override;
+  [[nodiscard]] std::vector<RoomAt> room_for_rewind(const SessionPtr& session, const std::string& checkpoint) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
   [[nodiscard]] Result<void> check_text(const SessionPtr& session, const std::string& at) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
@@ -59,6 +65,8 @@ class WriterSet final : public Writer {
   /// The error with what to do if the agent has no store, or none that exists.
   [[nodiscard]] Error with_advice(Error error, const std::string& agent) const;
   Result<CreateResult> create_for(const NewSession& wanted);
+  /// The agent of the first store whose format creates sessions; "" if there is none.
+  [[nodiscard]] std::string first_creating() const;
   class Refusing;
   std::vector<std::unique_ptr<Writer>> writers_;
   std::map<std::string_view, Writer*> by_agent_;

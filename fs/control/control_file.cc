@@ -187,6 +187,8 @@ Result<void> ControlFile::judge_early() {
     if (writes_log && room > room_) {
       wanted = room_ = room;
       reservation_.reset();
+    } else if (target_.verb->room != nullptr) {
+      reservation_.reset();
     }
   }
   const Verb& verb = *target_.verb;
@@ -198,6 +200,11 @@ Result<void> ControlFile::judge_early() {
   RETURN_IF_ERROR(must_check ? writer.check(target_.subject.session, may_be_forced) : Result<void>());
   if (verb.judge != nullptr) {
     RETURN_IF_ERROR(verb.judge(writer, target_.subject, {so_far.text, so_far.is_json, so_far.is_whole}));
+  }
+  if (verb.room != nullptr) {
+    ASSIGN_OR_RETURN(auto reserved, writer.reserve(verb.room(writer, target_.subject, so_far.text)));
+    const std::lock_guard lock(mutex_);
+    reservation_ = std::move(reserved);
   }
   return wanted != 0 ? make_room(wanted) : Result<void>();
 }

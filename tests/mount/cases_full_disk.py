@@ -278,3 +278,53 @@ def test_f5_text_is_refused_where_no_more_files_fit(case):
         for agent in ("omp", "pi", "opal", "opencode", "files", "goat"):
             run("bash", "-c", "echo text > append", cwd=folders[agent])
             assert '"text"' in (folders[agent] / "raw.jsonl").read_text().splitlines()[-1], agent
+
+
+def commands_without_line_feed(stores, mount):
+    """Rows: the agent whose session takes the command, its file, its text, and a count that the command raises."""
+    def sessions():
+        return len(os.listdir(mount / "by-id"))
+
+    def checkpoints():
+        return len(os.listdir(mount / "by-id" / stores.ids["goat"] / "checkpoints"))
+
+    for agent in ("omp", "pi", "opal", "goat"):
+        yield agent, "fork", f"#{TURNS - 1}", sessions
+    for target in ("pi", "opal", "opencode", "claude", "goat"):
+        yield "omp", "fork", json.dumps({"agent": target}), sessions
+    for agent, wanted in (("omp", {"cwd": "/"}), ("opal", {"model": "openai:m"}), ("goat", {"cwd": "/"})):
+        yield agent, "../../../new", json.dumps({"agent": agent, **wanted}), sessions
+    yield "goat", "checkpoint", json.dumps({"files": [str(stores.work / "kept")]}), checkpoints
+    yield "goat", "rewind", "first", checkpoints
+
+
+@needs_root
+@needs("mkfs.ext4")
+@blocks
+def test_f5_command_that_ends_without_line_feed_is_done_or_refused(case, block):
+    """F5, F22: such a command is done at close, where no shell looks: what it needs is reserved when it is written. If
+    the shell is told nothing, the fork, session, checkpoint or rewind is there."""
+    volume = ext4(case, size=32 * MIB, block=block)
+    stores, shell = Stores(case, volume), Shell(case)
+    stores.run("checkpoint", stores.ids["goat"], "first", str(stores.work / "kept"))
+    done = refusals = 0
+    with stores.mount() as mount, Filler(volume) as filler:
+        for size in SIZES:
+            for agent, file, text, count in commands_without_line_feed(stores, mount):
+                (stores.work / "kept").write_text(f"changed {size}\n" * 3000)
+                folder, before = (mount / "by-id" / stores.ids[agent]).resolve(), count()
+                filler.leave(size * KIB)
+                status, output = shell.run(f"printf %s '{text}' > {file}", folder)
+                what = f"{agent} {file} {text} with {size} KiB free: {output[-200:]!r}"
+                if status == 0:
+                    equal(count(), before + 1, what)
+                    done += 1
+                else:
+                    assert FULL in output, what
+                    equal(count(), before, what)
+                    refusals += 1
+        shell.end()
+    assert done and refusals, (done, refusals)
+    volume.unmount()
+    volume.mount()
+    equal(stores.run("doctor", check=False).returncode, 0, "the doctor")

@@ -28,6 +28,9 @@ class GoatWriter final : public Writer {
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
+  [[nodiscard]] std::vector<RoomAt> room_for_checkpoint(const SessionPtr& session,
+                                                        const CheckpointWanted& wanted) override;
+  [[nodiscard]] std::vector<RoomAt> room_for_rewind(const SessionPtr& session, const std::string& checkpoint) override;
   /// JSON objects with a role are messages; others with a type are records of the transcript, whose parent is "". `at`
   /// may only name the last message.
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;

@@ -59,6 +59,24 @@ Result<goat::Checkpoint> find_checkpoint(const Dir& session, const std::string& 
   return std::move(all.front());
 }
 
+/// The room for copies of files.
+class CopiesWanted {
+ public:
+  void add(std::uint64_t size) {
+    bytes_ += (size / kBlock + 1) * kBlock + kRow;
+    ++files_;
+  }
+  [[nodiscard]] RoomWanted room() const {
+    return {bytes_ + RoomWanted::for_new_session(0).bytes, files_ + RoomWanted::for_new_session(0).files};
+  }
+
+ private:
+  static constexpr std::uint64_t kBlock = 4 << 10;
+  static constexpr std::uint64_t kRow = 1 << 10;  // of a manifest
+  std::uint64_t bytes_ = 0;
+  std::uint64_t files_ = 0;
+};
+
 }  // namespace
 
 /// The open folders of a session that its checkpoints need.
@@ -80,6 +98,50 @@ Result<GoatWriter::Places> GoatWriter::open_places(const SessionPtr& session) {
   ASSIGN_OR_RETURN(auto work, WorkFolder::open(header.cwd));
   RETURN_IF_ERROR(work.keep_out(base));
   return Places{std::move(folder), std::move(work), header.cwd};
+}
+
+std::vector<RoomAt> GoatWriter::room_for_checkpoint(const SessionPtr& session, const CheckpointWanted& wanted) {
+  auto places = open_places(session);
+  const auto files = !places                ? Result<std::vector<std::vector<std::string>>>(places.error())
+                     : wanted.files.empty() ? files_kept_last(places->session, places->work)
+                                            : files_wanted(wanted.files, places->work);
+  std::vector<RoomAt> room;
+  if (files) {
+    CopiesWanted copies;
+    for (const auto& parts : *files) {
+      const auto folder = places->work.folder_of(parts);
+      const auto file = folder ? folder->stat(parts.back()) : Result<FileStat>(folder.error());
+      copies.add(file ? file->size : 0);
+    }
+    room.push_back({std::move(places->session), copies.room()});
+  }
+  return room;
+}
+
+/// The files that are there now are kept in a checkpoint first.
+std::vector<RoomAt> GoatWriter::room_for_rewind(const SessionPtr& session, const std::string& checkpoint) {
+  auto places = open_places(session);
+  const auto found = places ? find_checkpoint(places->session, checkpoint) : Result<goat::Checkpoint>(places.error());
+  std::vector<RoomAt> room;
+  if (!found) {
+    return room;
+  }
+  CopiesWanted kept;
+  CopiesWanted written;
+  for (const goat::PlannedFile& file : goat::plan_rewind(places->session, *found, places->work, false)) {
+    if (!file.changes()) {
+      continue;
+    }
+    kept.add(file.present ? file.present->size : 0);
+    const auto content = goat::open_content(places->session, found->id, file.hash);
+    const auto stat = content ? content->stat() : Result<FileStat>(content.error());
+    written.add(stat ? stat->size : 0);
+  }
+  if (auto folder = places->work.folder_of({"."})) {
+    room.push_back({*std::move(folder), written.room()});
+  }
+  room.push_back({std::move(places->session), kept.room()});
+  return room;
 }
 
 Result<std::string> GoatWriter::checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool /*force*/) {

@@ -13,9 +13,9 @@
 #include "core/formats/goat/write/new_folder.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/writer/new_file.h"
 #include "core/writer/new_uuid.h"
 #include "core/writer/not_synced.h"
-#include "core/writer/permissions.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {

@@ -18,7 +18,7 @@
 #include "core/log/id_text.h"
 #include "core/model/tree.h"
 #include "core/session/write_marks.h"
-#include "core/writer/permissions.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs {
 

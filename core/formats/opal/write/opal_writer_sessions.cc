@@ -14,8 +14,8 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/model/tree.h"
+#include "core/writer/new_file.h"
 #include "core/writer/not_synced.h"
-#include "core/writer/permissions.h"
 #include "core/writer/resolve_target.h"
 #include "core/writer/title_text.h"
 

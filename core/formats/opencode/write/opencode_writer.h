@@ -26,6 +26,8 @@ class OpenCodeWriter final : public Writer {
   [[nodiscard]] Result<void> check_text(const SessionPtr& session, const std::string& at) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
+  [[nodiscard]] std::vector<RoomAt> room_for_new(const std::string& agent, std::uint64_t bytes,
+                                                 std::uint64_t entries) override;
   /// OpenCode reads the title again before each of its changes, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;

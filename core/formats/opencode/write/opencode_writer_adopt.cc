@@ -50,6 +50,24 @@ void OpenCodeWriter::take_back_parts() {
   }
 }
 
+/// In a database, rows and indexes take twice their text, and the -wal has their pages too. Of files, each entry has
+/// two and two folders, in blocks of their own.
+std::vector<RoomAt> OpenCodeWriter::room_for_new(const std::string& agent, std::uint64_t bytes, std::uint64_t entries) {
+  constexpr std::uint64_t kBlock = 4 << 10;
+  std::vector<RoomAt> room = Writer::room_for_new(agent, bytes, entries);
+  if (room.empty()) {
+    return room;
+  }
+  RoomWanted& wanted = room.front().wanted;
+  const SessionStore& store = *catalog().stores().at(*catalog().stores().first_of(agent));
+  if (&store.format() == &opencode_files_format()) {
+    wanted = {bytes + (entries + 2) * 4 * kBlock + 4 * RoomWanted::kBeside, 4 * entries + 8};
+  } else {
+    wanted = {2 * bytes + in_database_.room_for(store, {}, bytes).bytes, 4};
+  }
+  return room;
+}
+
 Result<AdoptResult> OpenCodeWriter::adopt(const Conversation& conversation, const std::string& agent) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
   SessionStore& store = *catalog().stores().at(number);
