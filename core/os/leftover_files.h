@@ -15,4 +15,11 @@ namespace arborfs {
 std::vector<std::string> leftover_files(const Dir& folder,
                                         const std::function<bool(std::string_view name)>& is_ours = nullptr);
 
+/// The files with a temporary or a removed name that no process has open for writing, and the folders with a temporary
+/// name that no process has locked: a writer has a file open, or a folder locked, until that has its own name.
+std::vector<std::string> leftovers_of_writers(const Dir& folder);
+
+/// True if leftovers_of_writers() still has this name.
+bool is_leftover(const Dir& folder, const std::string& name);
+
 }  // namespace arborfs

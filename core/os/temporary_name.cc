@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::string_view kBefore = ".arborfs-";
 constexpr std::string_view kAfter = ".tmp";
+constexpr std::string_view kRemoved = ".arborfs-removed-";
 
 }  // namespace
 
@@ -14,6 +15,14 @@ std::string temporary_name(std::string_view unique) {
 
 bool is_temporary_name(std::string_view name) {
   return name.size() > kBefore.size() + kAfter.size() && name.starts_with(kBefore) && name.ends_with(kAfter);
+}
+
+std::string removed_name(std::string_view unique) {
+  return std::string(kRemoved) + std::string(unique);
+}
+
+bool is_removed_name(std::string_view name) {
+  return name.size() > kRemoved.size() && name.starts_with(kRemoved);
 }
 
 }  // namespace arborfs

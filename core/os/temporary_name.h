@@ -1,5 +1,5 @@
-// The names of files and folders that arborfs fills before it moves them into place among those of an agent. They begin
-// with a dot, so no agent takes them for its own. Pure; any thread.
+// The names of files and folders that arborfs fills before it moves them into place among those of an agent, and of
+// those that it has moved away. They begin with a dot, so no agent takes them for its own. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,11 @@ namespace arborfs {
 std::string temporary_name(std::string_view unique);
 bool is_temporary_name(std::string_view name);
 
-/// A file or folder with such a name that was written later than this may still be filled, unless a lock tells.
+/// For a file that is being removed: it is examined under this name, and may have what another program wrote.
+std::string removed_name(std::string_view unique);
+bool is_removed_name(std::string_view name);
+
+/// A file with such a name that was written later than this may still be filled.
 inline constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
 
 }  // namespace arborfs

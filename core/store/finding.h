@@ -15,8 +15,9 @@ struct Finding {
   std::string text;       // in words, safe to show
   std::optional<std::uint64_t> offset = std::nullopt;
   std::uint64_t length = 0;
-  Ordinal entry = kNoEntry;  // the entry it is about, or the one before it
-  bool is_note = false;      // worth knowing, but no fault: the doctor says it and does not fail
+  Ordinal entry = kNoEntry;   // the entry it is about, or the one before it
+  bool is_note = false;       // worth knowing, but no fault: the doctor says it and does not fail
+  std::string leftover = {};  // the path of the file or folder that it is about, if a killed writer left it
 };
 
 /// The note that so many records of a type are not shown. `type` is safe to show.

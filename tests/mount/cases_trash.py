@@ -73,7 +73,7 @@ def test_s21_note_in_the_trash_leads_nowhere_else(case, agent):
             done = case.arborfs("restore", trashed.name, *words, check=False, cwd=case.home)
             assert done.returncode == 1 and done.stderr, (what, done)
         equal((contents(folder), contents(elsewhere), contents(trashed / "files")), kept, what)
-    path.write_text(json.dumps(note))
+    path.write_text(json.dumps(dict(note, path="/nowhere/else.jsonl")))
     other = trash / "2026-01-01T00-00-00.000Z_garbage"
     (other / "files").mkdir(parents=True)
     for garbage in GARBAGE:
@@ -82,7 +82,8 @@ def test_s21_note_in_the_trash_leads_nowhere_else(case, agent):
         equal([one for one in listed if one != other.name], [trashed.name], f"the list beside {garbage[:20]!r}")
     (other / "from.json").write_text(json.dumps(dict(note, sessions=str(elsewhere), removed="2999-01-01T00:00:00.000Z")))
     (folder / "inside").rmdir()
-    case.arborfs("restore", "latest")
+    said = case.arborfs("restore", "latest").stdout.decode()
+    equal(said, f"restored {note['path']}\n", "the place, whatever the note says")
     equal(contents(folder), before, "the store")
     equal(case.arborfs("show", session, *store).returncode, 0, "the session")
     equal(case.arborfs("trash", "empty", "-y").returncode, 0, "what is left can be deleted")

@@ -391,10 +391,10 @@ TEST_F(GoatWriting, ASessionWithoutMetadataIsNotWritten) {
 TEST_F(GoatWriting, LeftoversOfInterruptedWritesAreFound) {
   const std::vector<std::string> left{stage_.base() + "/.arborfs-1.tmp", stage_.base() + "/s1/.arborfs-2.tmp",
                                       stage_.base() + "/s1/checkpoints/.arborfs-3.tmp"};
+  std::vector<std::ofstream> in_use;
   for (const std::string& path : left) {
     testing::GoatStage::put(path, "part");
-    testing::GoatStage::put(path.substr(0, path.rfind('/')) + "/.arborfs-young.tmp", "part");
-    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    in_use.emplace_back(path.substr(0, path.rfind('/')) + "/.arborfs-used.tmp");
   }
   const auto in_base = session()->store().faults();
   ASSERT_EQ(in_base.size(), 1U);
@@ -402,8 +402,8 @@ TEST_F(GoatWriting, LeftoversOfInterruptedWritesAreFound) {
   const auto in_session = session()->store().faults_of(session()->place());
   ASSERT_EQ(in_session.size(), 2U);
   EXPECT_EQ(in_session[0].kind, "leftover_temporary");
-  EXPECT_THAT(in_session[0].text, StartsWith(".arborfs-2.tmp"));
-  EXPECT_THAT(in_session[1].text, StartsWith(".arborfs-3.tmp"));
+  EXPECT_THAT(in_session[0].text, StartsWith(left[1]));
+  EXPECT_THAT(in_session[1].text, StartsWith(left[2]));
 }
 
 /// Runs `work` in a process of its own, which then waits until the object ends.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <map>
 
 #include "core/base/result_macros.h"
@@ -96,7 +98,44 @@ class Doctor {
     mend(leftover, [] { return std::size_t{0}; });
   }
 
-  /// Their files that are not sessions. Nothing of them is repaired.
+  /// Moves what killed writers left to the copies. Returns how many findings of the report this settles.
+  std::size_t put_leftovers_away(Report& report) {
+    std::size_t settled = 0;
+    for (const Finding& finding : report.findings) {
+      if (finding.leftover.empty() || (!line_.repair && !line_.dry_run)) {
+        continue;
+      }
+      auto done = mender_.put_away_leftover(finding.leftover);
+      if (!done) {
+        report.not_mended = visible_line(done.error().message, kLineLength);
+        continue;
+      }
+      report.mended.copy = done->copy;
+      std::move(done->words.begin(), done->words.end(), std::back_inserter(report.mended.words));
+      ++settled;
+    }
+    return line_.dry_run ? 0 : settled;
+  }
+
+  /// What a fork to OpenCode's files left is removed as its note says, by the writer of that format.
+  void take_back_forks() {
+    const auto is_of_fork = [](const Report& report) {
+      return report.left > 0 && report.findings.front().kind == "unfinished_fork";
+    };
+    if (!line_.repair || line_.dry_run || std::none_of(reports_.begin(), reports_.end(), is_of_fork)) {
+      return;
+    }
+    writers_->take_back_parts();
+    for (Report& report : reports_) {
+      std::error_code failed;
+      if (is_of_fork(report) && !std::filesystem::exists(report.path, failed)) {
+        report.left = 0;
+        report.mended.words.emplace_back("what the fork left is removed");
+      }
+    }
+  }
+
+  /// Their files that are not sessions. Nothing but leftovers is repaired.
   void look_at_stores() {
     for (const auto& store : catalog_.stores()) {
       std::vector<FileFinding> faults = store->faults();
@@ -113,8 +152,12 @@ class Doctor {
         }
         reports_.back().left += fault.finding.is_note ? 0 : 1;
         reports_.back().findings.push_back(std::move(fault.finding));
+        if (!is_same) {
+          reports_.back().left -= put_leftovers_away(reports_.back());
+        }
       }
     }
+    take_back_forks();
   }
 
   void mend_session(const SessionPtr& session) {
@@ -129,8 +172,9 @@ class Doctor {
       return;
     }
     Report& report = reports_.back();
-    report.left = faults_in(report.findings);
-    if (report.left == 0 || (!line_.repair && !line_.dry_run)) {
+    report.left = faults_in(report.findings) - put_leftovers_away(report);
+    const auto is_other = [](const Finding& one) { return !one.is_note && one.leftover.empty(); };
+    if (std::none_of(report.findings.begin(), report.findings.end(), is_other) || (!line_.repair && !line_.dry_run)) {
       return;
     }
     const bool lacks_entries = std::any_of(report.findings.begin(), report.findings.end(),
@@ -140,7 +184,8 @@ class Doctor {
     } else if (auto done = put_back(session); !done) {
       report.not_mended = visible_line(done.error().message, kLineLength);
     } else {
-      report.mended = *std::move(done);
+      std::move(done->words.begin(), done->words.end(), std::back_inserter(report.mended.words));
+      report.mended.copy = done->copy;
       report.left = line_.dry_run ? report.left : faults_in(examine_session(*session, catalog_));
     }
   }
@@ -185,7 +230,8 @@ class Doctor {
 
 std::string finding_json(const Report& report, const Finding& finding) {
   auto json = JsonText::object();
-  json.add("session", report.session).add("path", report.path).add("kind", finding.kind);
+  const std::string path = finding.leftover.empty() ? report.path : visible_line(finding.leftover, kLineLength);
+  json.add("session", report.session).add("path", path).add("kind", finding.kind);
   json.add_json("offset", finding.offset ? std::to_string(*finding.offset) : "null");
   json.add_json("length", finding.offset ? std::to_string(finding.length) : "null");
   json.add_json("entry", finding.entry == kNoEntry ? "null" : std::to_string(finding.entry));

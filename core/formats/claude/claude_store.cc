@@ -202,8 +202,9 @@ std::vector<FileFinding> Store::faults() const {
   for (const std::string& name : names ? *names : std::vector<std::string>()) {
     const auto dir = open_folder(paths().sessions, name);
     for (const std::string& file : dir ? leftover_files(*dir) : std::vector<std::string>()) {
-      found.push_back({paths().sessions + "/" + name + "/" + file,
-                       {"leftover_temporary", "the temporary file of an unfinished fork by arborfs"}});
+      Finding left{"leftover_temporary", "the temporary file of an unfinished fork by arborfs"};
+      left.leftover = paths().sessions + "/" + name + "/" + file;
+      found.push_back({left.leftover, left});
     }
   }
   return found;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -241,23 +242,27 @@ Result<std::unique_ptr<LogWriter>> Store::writer(const LogPlace& place) {
 std::vector<FileFinding> Store::faults() const {
   std::vector<FileFinding> found;
   const auto base = Dir::open_root(paths().sessions);
-  for (const std::string& name : base ? leftovers_in(*base) : std::vector<std::string>()) {
-    found.push_back({paths().sessions + "/" + name,
-                     {"leftover_temporary", "the folder of an unfinished write of a session by arborfs"}});
+  for (Finding& left : base ? leftovers_in(*base, paths().sessions, "session") : std::vector<Finding>()) {
+    std::string path = left.leftover;
+    found.push_back({std::move(path), std::move(left)});
   }
   return found;
 }
 
 std::vector<Finding> Store::faults_of(const LogPlace& place) const {
   std::vector<Finding> found;
+  const auto take = [&](std::vector<Finding> left) { std::move(left.begin(), left.end(), std::back_inserter(found)); };
   const auto dir = folder(place);
-  for (const std::string& name : dir ? leftovers_in(*dir) : std::vector<std::string>()) {
-    found.push_back({"leftover_temporary", name + " is what an unfinished write by arborfs left"});
+  const std::string path = paths().sessions + "/" + place.folder;
+  if (const auto base = Dir::stat_root(paths().sessions); dir && base) {
+    Parts parts;
+    take(leftovers_in(*dir, path, "write"));
+    take(leftovers_of_rewinds(*dir, header_of(read_metadata(*dir, parts)).cwd, *base));
   }
   const auto all = dir ? dir->open_in(kCheckpoints) : Result<Dir>(dir.error());
   const auto entries = all ? all->list() : Result<std::vector<DirEntry>>(all.error());
-  for (const std::string& name : all ? leftovers_in(*all) : std::vector<std::string>()) {
-    found.push_back({"leftover_temporary", name + " is what an unfinished checkpoint by arborfs left"});
+  if (all) {
+    take(leftovers_in(*all, path + "/" + kCheckpoints, "checkpoint"));
   }
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
     if (is_temporary_name(entry.name)) {

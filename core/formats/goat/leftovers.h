@@ -1,15 +1,21 @@
-// The files and folders among goat's that killed processes did not move into place. Any thread.
+// What killed writers of arborfs left in goat's folders and in the working directories of its sessions
+// (core/os/leftover_files.h), as findings. Any thread.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/os/file.h"
+#include "core/store/finding.h"
 
 namespace arborfs::goat {
 
-/// The temporary names (core/os/temporary_name.h) in a folder that are too old to be in use; none if it cannot be
-/// listed.
-std::vector<std::string> leftovers_in(const Dir& folder);
+/// Those in a folder with this path. `what` was unfinished: "checkpoint".
+std::vector<Finding> leftovers_in(const Dir& folder, const std::string& path, std::string_view what);
+
+/// Those of rewinds, next to the files of the session's checkpoints below its working directory. `base` is the folder
+/// of the sessions, in which nothing is looked for.
+std::vector<Finding> leftovers_of_rewinds(const Dir& session, const std::string& cwd, const FileStat& base);
 
 }  // namespace arborfs::goat

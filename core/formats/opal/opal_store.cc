@@ -91,6 +91,7 @@ std::vector<FileFinding> Store::faults() const {
   if (dir) {
     each_leftover(*dir, [&](const std::string& name) {
       add(name, "leftover_temporary", "the temporary file of an unfinished rewrite of a log by arborfs");
+      found.back().finding.leftover = found.back().path;
     });
   }
   for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {

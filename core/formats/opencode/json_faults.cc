@@ -1,6 +1,7 @@
 #include "core/formats/opencode/json_faults.h"
 
 #include <dirent.h>
+#include <sys/file.h>
 
 #include <optional>
 
@@ -12,6 +13,9 @@
 
 namespace arborfs::opencode {
 namespace {
+
+constexpr std::string_view kNoteBefore = ".arborfs-";
+constexpr std::string_view kNoteAfter = ".fork";
 
 Result<Dir> open_in(const std::string& storage, const std::string& kind, const std::string& name) {
   const auto dir = Dir::follow_below_root(storage, kind);
@@ -94,14 +98,37 @@ bool is_draft_name(std::string_view name) {
   return name.starts_with('.') && name.ends_with(".json.tmp");
 }
 
+std::string fork_note_name(std::string_view session) {
+  return std::string(kNoteBefore) + std::string(session) + std::string(kNoteAfter);
+}
+
+std::vector<std::string> killed_forks_in(const Dir& storage) {
+  const auto entries = storage.list();
+  std::vector<std::string> found;
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    const bool is_note =
+        entry.type == DT_REG && entry.name.starts_with(kNoteBefore) && entry.name.ends_with(kNoteAfter);
+    const auto note = is_note ? File::open_in(storage, entry.name) : Result<File>(Errc::not_found, "");
+    if (note && ::flock(note->fd(), LOCK_EX | LOCK_NB) == 0) {
+      found.push_back(entry.name);
+    }
+  }
+  return found;
+}
+
 std::vector<FileFinding> leftovers_in(const std::string& storage) {
   std::vector<FileFinding> found;
   const auto look_in = [&](const Dir& folder, const std::string& path) {
     for (const std::string& name : leftover_files(folder, is_draft_name)) {
-      found.push_back(
-          {path + "/" + name, {"leftover_temporary", "the temporary file of an unfinished write by arborfs"}});
+      Finding left{"leftover_temporary", "the temporary file of an unfinished write by arborfs"};
+      left.leftover = path + "/" + name;
+      found.push_back({left.leftover, left});
     }
   };
+  const auto root = Dir::open_root(storage);
+  for (const std::string& note : root ? killed_forks_in(*root) : std::vector<std::string>()) {
+    found.push_back({storage + "/" + note, {"unfinished_fork", "the note of an unfinished fork by arborfs"}});
+  }
   for (const std::string kind : {"project", "session", "message", "part", "session_diff"}) {
     const auto folder = Dir::open_below_root(storage, kind);
     const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());

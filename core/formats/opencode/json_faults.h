@@ -20,7 +20,11 @@ std::vector<FileFinding> faults_of_projects(const std::string& storage);
 /// (opencode/FORMAT.md F).
 bool is_draft_name(std::string_view name);
 
-/// What killed writers of arborfs left in the folders below `storage`, of which a store in a database has only one.
+/// The name, in the storage, of the note of what a fork writes for this session (write/fork_note.h).
+std::string fork_note_name(std::string_view session);
+/// The notes of forks whose writers were killed: none has it locked.
+std::vector<std::string> killed_forks_in(const Dir& storage);
+
 std::vector<FileFinding> leftovers_in(const std::string& storage);
 
 }  // namespace arborfs::opencode

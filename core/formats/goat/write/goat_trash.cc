@@ -1,5 +1,7 @@
 #include "core/formats/goat/write/goat_trash.h"
 
+#include <sys/file.h>
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -12,17 +14,23 @@
 namespace arborfs {
 namespace {
 
-/// Copies the folder under a temporary name, and then renames it. Errors: already_exists; those of copy_tree.
+constexpr mode_t kPrivateFolder = 0700;
+
+/// Copies the folder into one with a temporary name, which is locked meanwhile, and then renames it. Errors:
+/// already_exists; those of copy_tree.
 Result<void> copy_folder(Disk& disk, const Dir& from, const Dir& to, const std::string& name) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string draft = temporary_name(unique);
-  auto done = copy_tree(disk, from, name, to, draft);
-  done = done ? disk.rename(to, draft, to, name, Disk::Existing::keep) : done;
-  if (!done) {
-    static_cast<void>(remove_tree(disk, to, draft));
-    return done;
-  }
-  return disk.sync_folder(to);
+  RETURN_IF_ERROR(disk.make_folder(to, draft, kPrivateFolder));
+  const auto copy = [&]() -> Result<void> {
+    ASSIGN_OR_RETURN(const auto drafts, to.open_in(draft));
+    ::flock(drafts.fd(), LOCK_EX | LOCK_NB);
+    RETURN_IF_ERROR(copy_tree(disk, from, name, drafts, name));
+    return disk.rename(drafts, name, to, name, Disk::Existing::keep);
+  };
+  const auto done = copy();
+  static_cast<void>(remove_tree(disk, to, draft));
+  return done ? disk.sync_folder(to) : done;
 }
 
 constexpr std::string_view kLockSuffix = ".lock";
@@ -43,6 +51,8 @@ Result<void> remove_locks(Disk& disk, const Dir& folder, const std::string& name
 Result<void> remove_original(Disk& disk, const Dir& folder, const std::string& name, const Dir& to) {
   ASSIGN_OR_RETURN(const auto unique, new_uuid());
   const std::string hidden = temporary_name(unique);
+  ASSIGN_OR_RETURN(const auto locked, folder.open_in(name));  // so that it is not left over
+  ::flock(locked.fd(), LOCK_EX | LOCK_NB);
   RETURN_IF_ERROR(disk.rename(folder, name, folder, hidden, Disk::Existing::keep));
   RETURN_IF_ERROR(disk.sync_folder(folder));
   if (!is_part_of(folder, hidden, to, name)) {

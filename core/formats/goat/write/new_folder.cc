@@ -1,5 +1,7 @@
 #include "core/formats/goat/write/new_folder.h"
 
+#include <sys/file.h>
+
 #include <utility>
 
 #include "core/base/result_macros.h"
@@ -19,6 +21,7 @@ Result<NewFolder> NewFolder::begin(Disk& disk, const Dir& parent, mode_t permiss
     static_cast<void>(disk.remove_folder(parent, name));
     return dir.error();
   }
+  ::flock(dir->fd(), LOCK_EX | LOCK_NB);  // until it is published, so that it is not left over
   return NewFolder(disk, parent, std::move(name), std::move(*dir), permissions, sync);
 }
 
@@ -50,6 +53,7 @@ Result<void> NewFolder::publish(const std::string& name) {
   RETURN_IF_ERROR(sync_ ? disk_->sync_folder(dir_) : Result<void>());
   RETURN_IF_ERROR(disk_->rename(*parent_, name_, *parent_, name, Disk::Existing::keep));
   name_.clear();
+  ::flock(dir_.fd(), LOCK_UN);
   return {};
 }
 

@@ -17,7 +17,6 @@ namespace arborfs::goat {
 namespace {
 
 constexpr mode_t kPrivateMode = 0600;
-constexpr const char* kRemoved = ".arborfs-removed-";
 constexpr std::size_t kMostListed = 10'000;
 
 /// Copies a stored content. Errors: corrupt if it does not match the hash; those of the disk.
@@ -41,11 +40,11 @@ class Rewinding {
     ASSIGN_OR_RETURN(const auto folder, make_folder_of(file.parts));
     ASSIGN_OR_RETURN(const auto unique, new_uuid());
     const std::string name = temporary_name(unique);
-    auto written = write(folder, name, file, kept);
-    written = written ? check_unchanged(folder, kept) : written;
-    if (!written) {
+    auto written = write(folder, name, file, kept);  // open until it has its name, so that it is not left over
+    const auto may = written ? check_unchanged(folder, kept) : Result<void>(written.error());
+    if (!may) {
       static_cast<void>(place_.disk.remove(folder, name));
-      return written;
+      return may;
     }
     RETURN_IF_ERROR(put_in_place(folder, name, kept));
     return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
@@ -72,7 +71,7 @@ class Rewinding {
     }
     ASSIGN_OR_RETURN(const auto folder, place_.work.folder_of(kept.parts));
     ASSIGN_OR_RETURN(const auto unique, new_uuid());
-    ASSIGN_OR_RETURN(const bool is_done, remove_as_read(place_.disk, folder, kept.parts.back(), kRemoved + unique,
+    ASSIGN_OR_RETURN(const bool is_done, remove_as_read(place_.disk, folder, kept.parts.back(), removed_name(unique),
                                                         [&](const File& old) { return is_as_kept(old, kept); }));
     RETURN_IF_ERROR(is_done ? Result<void>() : changed_meanwhile());
     return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
@@ -94,10 +93,11 @@ class Rewinding {
     return dir;
   }
 
-  Result<void> write(const Dir& folder, const std::string& name, const PlannedFile& file, const KeptFile& kept) const {
+  Result<UniqueFd> write(const Dir& folder, const std::string& name, const PlannedFile& file,
+                         const KeptFile& kept) const {
     ASSIGN_OR_RETURN(const auto content, open_content(place_.session, checkpoint_.id, file.hash));
     const bool keeps_mode = file.mode || kept.seen;
-    ASSIGN_OR_RETURN(const auto fd, place_.disk.create(folder, name, keeps_mode ? kPrivateMode : kFileMode));
+    ASSIGN_OR_RETURN(auto fd, place_.disk.create(folder, name, keeps_mode ? kPrivateMode : kFileMode));
     RETURN_IF_ERROR(copy_checked(place_.disk, content, file.hash, fd.get()));
     if (kept.seen) {
       ASSIGN_OR_RETURN(const auto present, File::open_in(folder, kept.parts.back()));
@@ -106,7 +106,8 @@ class Rewinding {
       RETURN_IF_ERROR(keep_owner_of_folder(place_.disk, folder, fd.get()));
       RETURN_IF_ERROR(file.mode ? place_.disk.set_mode(fd.get(), *file.mode & kPermissions) : Result<void>());
     }
-    return place_.sync ? place_.disk.sync(fd.get()) : Result<void>();
+    RETURN_IF_ERROR(place_.sync ? place_.disk.sync(fd.get()) : Result<void>());
+    return fd;
   }
 
   /// A program may write to the file in the same moment.

@@ -12,6 +12,8 @@
 #include "core/formats/omp/doctor/repairs.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/json/date.h"
+#include "core/os/file_tree.h"
+#include "core/os/leftover_files.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/session/liveness.h"
@@ -177,6 +179,28 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
     return {};
   }
   return is_only_copy ? bring_back(store.disk(), folder, leftover) : put_away(folder, leftover.place, mended);
+}
+
+Result<RepairResult> Repairer::put_away_leftover(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash + 1);
+  ASSIGN_OR_RETURN(const auto folder, Dir::open_root(path.substr(0, slash)));
+  RepairResult mended;
+  mended.words.push_back(visible_line(name, NAME_MAX) + " is moved to the copies");
+  if (settings_.dry_run) {
+    return mended;
+  }
+  if (leftover_files(folder, [&](std::string_view one) { return one == name; }).empty() && !is_leftover(folder, name)) {
+    return Error{Errc::busy, "a program uses " + path + "; end it and try again"};
+  }
+  Disk& disk = store_of({}).disk();
+  ASSIGN_OR_RETURN(const auto copies, make_private_folder(disk, copies_ + "/leftovers"));
+  RETURN_IF_ERROR(copy_tree(disk, folder, name, copies, name));
+  RETURN_IF_ERROR(disk.sync_folder(copies));
+  mended.copy = copies_ + "/leftovers/" + name;
+  RETURN_IF_ERROR(remove_tree(disk, folder, name));
+  RETURN_IF_ERROR(disk.sync_folder(folder));
+  return mended;
 }
 
 Result<void> Repairer::bring_back(Disk& disk, const Dir& folder, const OrphanFile& leftover) {

@@ -31,6 +31,9 @@ class Repairer {
   /// Holds the lock of the log that the file belongs to. Errors: busy if another process holds it, not_found if the
   /// file is gone, no_space, io.
   Result<RepairResult> mend(const OrphanFile& leftover);
+  /// Moves a file or folder that a killed writer left (Finding::leftover) to the copies. Errors: busy if it is in use;
+  /// not_found, no_space, io.
+  Result<RepairResult> put_away_leftover(const std::string& path);
   /// Copies the session's log to the folder for copies, whatever its format. Returns the path of the copy.
   Result<std::string> keep_copy_of(const Session& session);
 

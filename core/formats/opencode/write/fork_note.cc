@@ -8,19 +8,14 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/json_faults.h"
 #include "core/formats/opencode/json_files.h"
 
 namespace arborfs::opencode {
 namespace {
 
-constexpr std::string_view kBefore = ".arborfs-";
-constexpr std::string_view kAfter = ".fork";
 constexpr mode_t kPrivate = 0600;
 constexpr std::uint64_t kLongestNote = std::uint64_t{64} << 20U;
-
-bool is_note(const DirEntry& entry) {
-  return entry.type == DT_REG && entry.name.starts_with(kBefore) && entry.name.ends_with(kAfter);
-}
 
 std::string text_of(const AdoptedSession& session) {
   std::string text = session.id + "\n";
@@ -81,7 +76,7 @@ Result<void> clear_fork(Disk& disk, const StorageFolder& storage, const std::str
 Result<ForkNote> ForkNote::make(Disk& disk, const std::string& storage, const AdoptedSession& session, bool sync) {
   ASSIGN_OR_RETURN(const auto locked, StorageFolder::lock(storage));
   clear_killed_forks(disk, locked);
-  const std::string name = std::string(kBefore) + session.id + std::string(kAfter);
+  const std::string name = fork_note_name(session.id);
   ASSIGN_OR_RETURN(auto fd, disk.create(locked.root(), name, kPrivate));
   const auto fill = [&]() -> Result<void> {
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -115,11 +110,8 @@ ForkNote::~ForkNote() {
 }
 
 void clear_killed_forks(Disk& disk, const StorageFolder& storage) {
-  const auto entries = storage.root().list();
-  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
-    if (is_note(entry)) {
-      static_cast<void>(clear_fork(disk, storage, entry.name));  // the next writer tries again
-    }
+  for (const std::string& note : killed_forks_in(storage.root())) {
+    static_cast<void>(clear_fork(disk, storage, note));  // the next writer tries again
   }
 }
 
