@@ -1,4 +1,5 @@
-// Who may access a file that replaces another one, or that is its copy: the same as before. Any thread.
+// Gives a file that replaces or copies another one the owner, the permissions and the attributes of the original, so
+// that the same users can access it. Any thread.
 #pragma once
 
 #include <sys/types.h>
