@@ -21,6 +21,12 @@ bool is_left_folder(const Dir& folder, const std::string& name, const FileStat& 
   return opened && now_ns() - seen.mtime_ns > kBeingMadeNs && ::flock(opened->fd(), LOCK_EX | LOCK_NB) == 0;
 }
 
+/// False also for what is no regular file.
+bool is_left_file(const Dir& folder, const std::string& name) {
+  const auto file = File::open_in(folder, name);
+  return file && !is_open_for_writing(*file, std::chrono::milliseconds(0));
+}
+
 }  // namespace
 
 std::vector<std::string> leftover_files(const Dir& folder, const std::function<bool(std::string_view name)>& is_ours) {
@@ -30,8 +36,7 @@ std::vector<std::string> leftover_files(const Dir& folder, const std::function<b
     if (entry.type != DT_REG || !(is_temporary_name(entry.name) || (is_ours && is_ours(entry.name)))) {
       continue;
     }
-    const auto file = File::open_in(folder, entry.name);
-    if (file && !is_open_for_writing(*file, std::chrono::milliseconds(0))) {
+    if (is_left_file(folder, entry.name)) {
       found.push_back(entry.name);
     }
   }
@@ -47,8 +52,7 @@ bool is_leftover(const Dir& folder, const std::string& name) {
   if (seen && S_ISDIR(seen->mode)) {
     return is_temporary && is_left_folder(folder, name, *seen);
   }
-  const auto file = seen ? File::open_in(folder, name) : Result<File>(seen.error());
-  return file && !is_open_for_writing(*file, std::chrono::milliseconds(0));
+  return is_left_file(folder, name);
 }
 
 std::vector<std::string> leftovers_of_writers(const Dir& folder) {
