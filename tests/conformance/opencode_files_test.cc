@@ -376,7 +376,7 @@ TEST_F(WritesToOpenCodeFiles, ARemovalThatCannotReadEverythingRemovesNothing) {
         "message/ses_child", "part", "part/msg_child1", "todo", "session_diff"}) {
     Result<void> done;
     {
-      const arborfs::testing::Unreadable unreadable(temp_.root(), storage() / name);
+      const arborfs::testing::Unreadable unreadable(storage() / name);
       done = writer->remove(session);
     }
     ASSERT_FALSE(done) << name;

@@ -8,7 +8,7 @@ import os
 import socket
 
 from agentdir import PNG, backdate, compact
-from mounting import SANITIZED, at_most, equal, eventually, fails_with, run
+from mounting import SANITIZED, at_most, equal, eventually, fails_with, run, without_override
 from views import damage, entry_ids, messages, status
 
 
@@ -298,13 +298,6 @@ def test_f13_unreadable_log_is_listed_with_its_error(case):
         equal(len(entry_ids(mount.session(neighbour))), 5, "the neighbour")
         os.chmod(session.path, 0o644)
         eventually(3, lambda: len(entry_ids(mount.session(session))) == 5, "readable again")
-
-
-def without_override():
-    """A prefix that removes root's right to ignore file modes, so that modes affect the daemon as they affect users."""
-    if os.geteuid() != 0:
-        return ()
-    return ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
 
 
 def test_f14_huge_line_does_not_slow_the_listing(case):

@@ -197,6 +197,13 @@ def fails_with(errno_wanted, function, *arguments):
     raise AssertionError(f"succeeded with {_short(result)}, expected {wanted}")
 
 
+def without_override():
+    """A prefix that removes root's right to ignore file modes, so that modes affect the daemon as they affect users."""
+    if os.geteuid() != 0:
+        return ()
+    return ("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search")
+
+
 # -- mounts
 
 

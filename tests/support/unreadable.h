@@ -2,45 +2,40 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <utility>
 
 namespace arborfs::testing {
 
-/// Makes `path` unreadable until the object is destroyed. Root becomes another user meanwhile, who owns all of `root`.
+/// Makes `path` unreadable until the object is destroyed. The calling thread, if it is root's, does without root's right
+/// to read everything meanwhile; other threads keep it.
 class Unreadable {
  public:
-  Unreadable(std::filesystem::path root, std::filesystem::path path)
-      : root_(std::move(root)), path_(std::move(path)), before_(std::filesystem::status(path_).permissions()) {
-    constexpr uid_t kNobody = 65534;
+  explicit Unreadable(std::filesystem::path path)
+      : path_(std::move(path)), before_(std::filesystem::status(path_).permissions()) {
     std::filesystem::permissions(path_, std::filesystem::perms::none);
-    if (::geteuid() == 0) {
-      give_to(kNobody);
-      EXPECT_EQ(::seteuid(kNobody), 0);
-    }
+    EXPECT_EQ(::syscall(SYS_capget, &header_, rights_.data()), 0);
+    auto fewer = rights_;
+    fewer[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
+    EXPECT_EQ(::syscall(SYS_capset, &header_, fewer.data()), 0);
   }
   ~Unreadable() {
-    if (::getuid() == 0) {
-      EXPECT_EQ(::seteuid(0), 0);
-      give_to(0);
-    }
+    EXPECT_EQ(::syscall(SYS_capset, &header_, rights_.data()), 0);
     std::filesystem::permissions(path_, before_);
   }
   Unreadable(const Unreadable&) = delete;
   Unreadable& operator=(const Unreadable&) = delete;
 
  private:
-  void give_to(uid_t user) const {
-    EXPECT_EQ(::chown(root_.c_str(), user, user), 0);
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root_)) {
-      EXPECT_EQ(::lchown(entry.path().c_str(), user, user), 0);
-    }
-  }
-  const std::filesystem::path root_;
   const std::filesystem::path path_;
   const std::filesystem::perms before_;
+  __user_cap_header_struct header_{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> rights_{};
 };
 
 }  // namespace arborfs::testing

@@ -242,7 +242,7 @@ TEST_F(KilledWriters, AreReadWhileAnotherProgramHasTheDatabaseOpen) {
 TEST_F(KilledWriters, AShmThatThisUserMayNotReadIsNotNeeded) {
   make_abandoned();
   fs::create_directories(fs::path(tests_.root()) / "state");
-  const arborfs::testing::Unreadable shm(tests_.root(), file("-shm"));
+  const arborfs::testing::Unreadable shm(file("-shm"));
   EXPECT_EQ(words(), "one,two,three");
 }
 
