@@ -1,18 +1,66 @@
 #include "core/render/message_renderer.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/hash.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/parse_in_place.h"
+#include "core/json/utf8.h"
 #include "core/render/blocks.h"
 #include "core/render/images.h"
 #include "core/render/node.h"
-#include "core/render/placed_record.h"
 #include "core/render/text.h"
 
 namespace arborfs {
 namespace {
+
+/// A parsed record that knows where each of its strings is in its text. Used by one thread.
+class PlacedRecord {
+ public:
+  /// `raw` outlives the record.
+  explicit PlacedRecord(std::string_view raw);
+
+  [[nodiscard]] std::string_view raw() const { return raw_; }
+  /// False if the text is not one JSON value.
+  [[nodiscard]] bool is_json() const { return is_json_; }
+  [[nodiscard]] const json::Value& value() const { return value_; }
+  /// The JSON text within raw() of a string of value(), quotes included. Empty for other values, and for all strings of
+  /// a text that is not UTF-8.
+  [[nodiscard]] std::string_view literal_of(const json::Value& string) const;
+
+ private:
+  std::string_view raw_;
+  std::string copy_;  // the strings of value_ point into it; empty if raw_ is not UTF-8
+  json::Document value_;
+  bool is_json_ = false;
+};
+
+PlacedRecord::PlacedRecord(std::string_view raw) : raw_(raw) {
+  if (!json::is_valid_utf8(raw)) {
+    is_json_ = json::parse(raw, value_);
+    return;
+  }
+  copy_ = raw;
+  is_json_ = json::parse_in_place(copy_, value_);
+}
+
+// A string that is unescaped in place keeps its beginning.
+std::string_view PlacedRecord::literal_of(const json::Value& string) const {
+  const char* const text = string.IsString() ? string.GetString() : nullptr;
+  const char* const first = copy_.data();
+  const std::less_equal<const char*> is_at_most;
+  if (text == nullptr || !is_at_most(first + 1, text) || !is_at_most(text, first + copy_.size())) {
+    return {};
+  }
+  const std::size_t begin = static_cast<std::size_t>(text - first) - 1;
+  const std::size_t end = raw_[begin] == '"' ? skim::value_end(raw_, begin) : std::string_view::npos;
+  return end == std::string_view::npos ? std::string_view() : raw_.substr(begin, end - begin);
+}
 
 template <class Sink>
 class MessageBlocks : public Blocks<SlowNode, Sink> {

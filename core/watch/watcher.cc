@@ -3,25 +3,435 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/base/exception_log.h"
 #include "core/base/thread_slice.h"
 #include "core/base/unique_fd.h"
-#include "core/watch/store_watches.h"
-#include "core/watch/submount_scanner.h"
+#include "core/session/catalog.h"
 
 namespace arborfs {
 
-namespace {
+/// The inotify watches on the folders of the stores of a catalog, and the work that their events require. Used by one
+/// thread, except for how().
+class StoreWatches {
+ public:
+  /// The work that some events require.
+  struct News {
+    std::set<LogPlace> touched;
+    std::set<LogFolder> changed_folders;
+    bool everything = false;     // all stores are to be scanned, and their folders watched anew
+    bool leaves_moved = false;   // the folder of moved leaves changed
+    bool way_to_leaves = false;  // a folder on the way to it appeared
+    bool terminals = false;      // an agent's breadcrumb changed
+  };
+
+  /// Watches nothing yet. If `uses_inotify` is false, or the kernel's limit on inotify is reached, it never does.
+  /// `catalog` outlives it.
+  StoreWatches(Catalog& catalog, bool uses_inotify);
+
+  /// The descriptor to poll for events; -1 without inotify.
+  [[nodiscard]] int fd() const { return notify_.get(); }
+  /// True if each folder of logs that a store names is watched and inotify reports its changes.
+  [[nodiscard]] bool is_complete() const;
+  /// True if stores name more or fewer folders than at the last renew().
+  [[nodiscard]] bool is_outdated() const;
+  /// "inotify", or "polling: <why>". Thread-safe.
+  [[nodiscard]] std::string how() const;
+
+  /// In each store, one watch on the sessions folder, one on each directory of logs, one on the breadcrumbs. One on the
+  /// moved leaves of all stores.
+  void renew();
+  /// Watches the folder of moved leaves; until it exists, the last existing folder on the way to it.
+  void watch_leaves();
+  /// The folder of moved leaves of all stores.
+  [[nodiscard]] const std::string& leaves_folder() const;
+
+  /// Reads the events that have arrived. A move is reported by two events: waits a moment for a missing second one.
+  News take();
+
+ private:
+  enum class What : std::uint8_t { root, way_to_logs, folder, terminals, leaves, way_to_leaves };
+  /// The purpose of a watch.
+  struct Watched {
+    What what = What::root;
+    LogFolder folder;  // of a folder; of a root only its store
+    auto operator<=>(const Watched&) const = default;
+  };
+  /// The events that were read, and the cookies of moves that have left one place and not yet reached another.
+  struct Reading {
+    News news;
+    std::set<std::uint32_t> half_moves;
+  };
+
+  [[nodiscard]] std::vector<std::pair<std::uint8_t, WatchedDir>> dirs_of_logs() const;
+  static std::uint32_t events_of(What what);
+  bool add(const std::string& path, const Watched& meaning);
+  void set_how(std::string text);
+  void read(Reading& reading);
+  void sort(const inotify_event& event, Reading& reading);
+  void sort_as(const Watched& meaning, const inotify_event& event, Reading& reading) const;
+  void sort_in(const LogFolder& folder, const inotify_event& event, Reading& reading) const;
+  [[nodiscard]] const SessionStore& store_of(const Watched& watched) const;
+
+  Catalog& catalog_;
+  UniqueFd notify_;
+  std::map<int, std::set<Watched>> meanings_;  // by watch: a sessions folder may hold logs itself
+  std::size_t watched_dirs_ = 0;
+  bool partly_ = false;  // some folder could not be watched
+  mutable std::mutex mutex_;
+  std::string how_;  // guarded by mutex_
+};
+
+using Clock = std::chrono::steady_clock;
+
+/// The kernel reports a move by two events, one after the other. The program that moves the log may lose its processor
+/// between them, on a busy machine for several time slices.
+constexpr auto kOtherHalf = std::chrono::milliseconds(30);
+
+constexpr std::uint32_t kFolderEvents =
+    IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
+constexpr std::uint32_t kRootEvents =
+    IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF;
+constexpr std::uint32_t kLeafEvents = IN_MOVED_TO | IN_DELETE;
+constexpr std::uint32_t kWayEvents = IN_CREATE | IN_MOVED_TO;
+
+StoreWatches::StoreWatches(Catalog& catalog, bool uses_inotify) : catalog_(catalog) {
+  if (uses_inotify) {
+    notify_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    set_how(notify_ ? "inotify" : "polling: the limit fs.inotify.max_user_instances is reached");
+  } else {
+    set_how("polling: the mount option noinotify is set");
+  }
+}
+
+bool StoreWatches::is_complete() const {
+  return notify_ && !partly_;
+}
+
+bool StoreWatches::is_outdated() const {
+  return dirs_of_logs().size() != watched_dirs_;
+}
+
+std::string StoreWatches::how() const {
+  const std::lock_guard lock(mutex_);
+  return how_;
+}
+
+void StoreWatches::set_how(std::string text) {
+  const std::lock_guard lock(mutex_);
+  how_ = std::move(text);
+}
+
+const std::string& StoreWatches::leaves_folder() const {
+  return catalog_.state(0).leaves.folder();
+}
+
+/// The directories of logs, by the number of their store. A store that is a submount is polled: adding a watch might
+/// block, too.
+std::vector<std::pair<std::uint8_t, WatchedDir>> StoreWatches::dirs_of_logs() const {
+  std::vector<std::pair<std::uint8_t, WatchedDir>> all;
+  for (std::size_t number = 0; number < catalog_.stores().size(); ++number) {
+    if (catalog_.is_submount(number)) {
+      continue;
+    }
+    for (WatchedDir& dir : catalog_.stores().at(number)->watched()) {
+      all.emplace_back(static_cast<std::uint8_t>(number), std::move(dir));
+    }
+  }
+  return all;
+}
+
+void StoreWatches::renew() {
+  if (!notify_) {
+    return;
+  }
+  for (std::size_t number = 0; number < catalog_.stores().size(); ++number) {
+    if (catalog_.is_submount(number)) {
+      continue;
+    }
+    const StorePaths& paths = catalog_.stores().at(number)->paths();
+    add(paths.sessions, {What::root, {static_cast<std::uint8_t>(number), ""}});
+    add(paths.terminals, {What::terminals, {}});
+  }
+  watch_leaves();
+  const auto present = dirs_of_logs();
+  watched_dirs_ = present.size();
+  for (const auto& [number, dir] : present) {
+    const LogFolder folder{number, dir.folder};
+    if (!catalog_.is_submount(folder)) {  // adding a watch might also block
+      add(dir.path, {dir.leads_to_logs ? What::way_to_logs : What::folder, folder});
+    }
+  }
+}
+
+void StoreWatches::watch_leaves() {
+  namespace fs = std::filesystem;
+  constexpr int kTries = 4;  // if the folder is made meanwhile
+  const fs::path leaves = leaves_folder();
+  if (!notify_) {
+    return;
+  }
+  for (int i = 0; i < kTries && leaves.is_absolute() && !add(leaves, {What::leaves, {}}); ++i) {
+    fs::path missing = leaves;
+    while (missing != missing.root_path() && !add(missing.parent_path(), {What::way_to_leaves, {}})) {
+      missing = missing.parent_path();
+    }
+    std::error_code failed;
+    if (!fs::exists(missing, failed)) {
+      return;
+    }
+  }
+}
+
+std::uint32_t StoreWatches::events_of(What what) {
+  switch (what) {
+    case What::root:
+    case What::way_to_logs:
+      return kRootEvents;
+    case What::folder:
+    case What::terminals:
+      return kFolderEvents;
+    case What::leaves:
+      return kLeafEvents;
+    case What::way_to_leaves:
+      return kWayEvents;
+  }
+  return 0;
+}
+
+/// A linked folder is watched through its descriptor, which has been opened without entering a mount of arborfs.
+bool StoreWatches::add(const std::string& path, const Watched& meaning) {
+  constexpr std::uint32_t kHow = IN_ONLYDIR | IN_MASK_ADD;
+  int watch = ::inotify_add_watch(notify_.get(), path.c_str(), events_of(meaning.what) | kHow | IN_DONT_FOLLOW);
+  if (watch < 0 && errno == ENOTDIR) {
+    const std::filesystem::path place = path;
+    const auto dir = Dir::follow_below_root(place.parent_path().string(), place.filename().string());
+    const std::string linked = dir ? "/proc/self/fd/" + std::to_string(dir->fd()) : "";
+    watch = dir ? ::inotify_add_watch(notify_.get(), linked.c_str(), events_of(meaning.what) | kHow) : -1;
+  }
+  if (watch >= 0) {
+    meanings_[watch].insert(meaning);
+  } else if (errno == ENOSPC) {
+    partly_ = true;
+    set_how("polling in part: the limit fs.inotify.max_user_watches is reached");
+  }
+  return watch >= 0;
+}
+
+StoreWatches::News StoreWatches::take() {
+  Reading reading;
+  read(reading);
+  for (const auto until = Clock::now() + kOtherHalf; !reading.half_moves.empty() && !reading.news.everything;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd more{notify_.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&more, 1, static_cast<int>(left)) <= 0) {
+      break;
+    }
+    read(reading);
+  }
+  return std::move(reading.news);
+}
+
+void StoreWatches::read(Reading& reading) {
+  alignas(inotify_event) std::array<char, 64 * 1024> buffer;
+  for (;;) {
+    const ssize_t got = ::read(notify_.get(), buffer.data(), buffer.size());
+    if (got <= 0) {
+      return;
+    }
+    for (ssize_t at = 0; at < got;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+      at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+      sort(*event, reading);
+    }
+  }
+}
+
+void StoreWatches::sort(const inotify_event& event, Reading& reading) {
+  const auto found = meanings_.find(event.wd);
+  if ((event.mask & IN_Q_OVERFLOW) != 0 || found == meanings_.end()) {
+    reading.news.everything = true;
+    return;
+  }
+  if ((event.mask & IN_IGNORED) != 0) {
+    meanings_.erase(found);
+    reading.news.everything = true;
+    return;
+  }
+  for (const Watched& meaning : found->second) {
+    if ((event.mask & events_of(meaning.what)) != 0) {
+      sort_as(meaning, event, reading);
+    }
+  }
+}
+
+void StoreWatches::sort_as(const Watched& meaning, const inotify_event& event, Reading& reading) const {
+  News& news = reading.news;
+  switch (meaning.what) {
+    case What::terminals:
+      news.terminals = true;
+      return;
+    case What::leaves:
+      news.leaves_moved = true;
+      return;
+    case What::way_to_leaves:
+      news.way_to_leaves = true;
+      return;
+    case What::root:
+      news.everything = news.everything || event.len == 0 || store_of(meaning).may_have_logs(event.name);
+      return;
+    case What::way_to_logs:
+      news.everything = true;
+      return;
+    case What::folder:
+      sort_in(meaning.folder, event, reading);
+  }
+}
+
+const SessionStore& StoreWatches::store_of(const Watched& watched) const {
+  return *catalog_.stores().at(watched.folder.store);
+}
+
+void StoreWatches::sort_in(const LogFolder& folder, const inotify_event& event, Reading& reading) const {
+  if ((event.mask & IN_MOVED_TO) != 0) {
+    reading.half_moves.erase(event.cookie);  // of a log that gets another kind of name as well
+  }
+  const std::string name = event.len > 0 ? event.name : "";
+  auto log = catalog_.stores().at(folder.store)->log_of(folder.name, name);
+  if (!log) {
+    return;
+  }
+  log->store = folder.store;
+  if ((event.mask & IN_MOVED_FROM) != 0) {
+    reading.half_moves.insert(event.cookie);
+  }
+  if ((event.mask & (IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_TO)) != 0) {
+    reading.news.touched.insert(*std::move(log));
+  } else {
+    reading.news.changed_folders.insert(folder);
+  }
+}
+
+/// Scans the submounts of the stores (Catalog::submounts), each on its own thread: one that hangs delays only requests
+/// for files in it. Thread-safe.
+class SubmountScanner {
+ public:
+  /// Threads at most; further ones are not scanned.
+  static constexpr std::size_t kMost = 16;
+  /// `catalog` outlives it.
+  explicit SubmountScanner(Catalog& catalog) : catalog_(catalog) {}
+  /// Waits for scans in progress.
+  ~SubmountScanner();
+  SubmountScanner(const SubmountScanner&) = delete;
+  SubmountScanner& operator=(const SubmountScanner&) = delete;
+
+  /// Requests a scan of each and returns at once. One whose scan is still in progress is skipped.
+  void ask_for(const std::vector<LogFolder>& submounts);
+  /// Waits until all requested scans are done, at most for `longest`.
+  void wait(std::chrono::milliseconds longest);
+
+ private:
+  struct Folder {
+    LogFolder place;
+    bool is_wanted = false;   // guarded by mutex_
+    bool is_at_work = false;  // guarded by mutex_
+    std::thread thread;
+  };
+  void run(Folder& folder);
+  bool start(Folder& folder);
+  Catalog& catalog_;
+  std::mutex mutex_;  // leaf
+  std::condition_variable changed_;
+  std::map<LogFolder, std::unique_ptr<Folder>> folders_;  // guarded by mutex_
+  bool stopping_ = false;                                 // guarded by mutex_
+};
+
+SubmountScanner::~SubmountScanner() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (auto& [name, folder] : folders_) {
+    folder->thread.join();
+  }
+}
+
+void SubmountScanner::ask_for(const std::vector<LogFolder>& submounts) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& place : submounts) {
+    auto found = folders_.find(place);
+    if (found == folders_.end() && folders_.size() < kMost) {
+      auto folder = std::make_unique<Folder>();
+      folder->place = place;
+      if (start(*folder)) {
+        found = folders_.emplace(place, std::move(folder)).first;
+      }
+    }
+    if (found != folders_.end() && !found->second->is_at_work) {
+      found->second->is_wanted = true;
+    }
+  }
+  changed_.notify_all();
+}
+
+bool SubmountScanner::start(Folder& folder) {
+  try {
+    folder.thread = std::thread([this, &folder] { run(folder); });
+    return true;
+  } catch (const std::exception&) {
+    log_exception("cannot start to poll a folder that is a mount");
+    return false;
+  }
+}
+
+void SubmountScanner::wait(std::chrono::milliseconds longest) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, longest, [this] {
+    return std::none_of(folders_.begin(), folders_.end(),
+                        [](const auto& row) { return row.second->is_wanted || row.second->is_at_work; });
+  });
+}
+
+void SubmountScanner::run(Folder& folder) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || folder.is_wanted; });
+    if (stopping_) {
+      return;
+    }
+    folder.is_wanted = false;
+    folder.is_at_work = true;
+    lock.unlock();
+    try {
+      catalog_.rescan_submount(folder.place);
+    } catch (const std::exception&) {
+      log_exception("cannot poll a folder that is a mount");
+    }
+    lock.lock();
+    folder.is_at_work = false;
+    changed_.notify_all();
+  }
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -37,8 +447,6 @@ constexpr auto kBetweenNews = std::chrono::milliseconds(1);
 constexpr auto kOwnWrite = std::chrono::milliseconds(10);
 constexpr auto kFirstSubmountScan = std::chrono::seconds(1);    // at the start; slower submounts appear later
 constexpr auto kShortOfMemory = std::chrono::milliseconds(50);  // until the next try
-
-}  // namespace
 
 struct Watcher::Impl {
   Impl(Catalog& owner, Mode mode)

@@ -2,7 +2,6 @@
 
 #include "core/formats/claude/claude_reader.h"
 #include "core/formats/claude/claude_renderer.h"
-#include "core/formats/claude/claude_store.h"
 #include "core/os/environment.h"
 #include "core/store/resume.h"
 
@@ -40,13 +39,6 @@ std::optional<std::string> other_claude_dir() {
   std::string dir = (config.empty() ? environment_variable("HOME") + "/.config" : config) + "/claude";
   const bool is_used = environment_variable("CLAUDE_CONFIG_DIR").empty() && Dir::open_root(dir + "/projects");
   return is_used ? std::optional(std::move(dir)) : std::nullopt;
-}
-
-std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, Disk& disk) {
-  StorePaths paths;
-  paths.agent_dir = resolved_path(config_dir);
-  paths.sessions = paths.agent_dir + "/projects";
-  return std::make_shared<claude::Store>(claude_format(), std::move(paths), disk);
 }
 
 }  // namespace arborfs

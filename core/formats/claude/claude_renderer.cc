@@ -2,15 +2,73 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "core/formats/claude/replay.h"
+#include "core/base/result_macros.h"
+#include "core/formats/claude/sent_pieces.h"
 #include "core/json/document.h"
+#include "core/log/log_source.h"
+#include "core/model/content.h"
+#include "core/model/context_path.h"
 #include "core/model/model_name.h"
 
 namespace arborfs::claude {
 namespace {
+
+// The messages that the program sends to its model when a session is resumed (claude/FORMAT.md F). Refers to ranges of
+// the log, so a context of any length takes little memory. Any thread.
+
+Result<void> add_piece(Content& content, const std::shared_ptr<const LogSource>& log, const Piece& piece) {
+  if (!piece.is_utf8) {
+    return content.add_json(log, piece.offset, piece.length);
+  }
+  content.add_range(log, piece.offset, piece.length);
+  return {};
+}
+
+/// Consecutive pieces of one role are one message.
+Result<void> add_message(Content& content, const std::shared_ptr<const LogSource>& log, std::span<const Piece> pieces) {
+  content.add_text("{\"role\":\"" + std::string(pieces.front().role) + "\",\"content\":");
+  if (pieces.size() == 1 && pieces.front().is_string) {
+    RETURN_IF_ERROR(add_piece(content, log, pieces.front()));
+    content.add_text("}");
+    return {};
+  }
+  std::string_view before = "[";
+  for (const Piece& piece : pieces) {
+    content.add_text(before);
+    content.add_text(piece.is_string ? R"({"type":"text","text":)" : "");
+    RETURN_IF_ERROR(add_piece(content, log, piece));
+    content.add_text(piece.is_string ? "}" : "");
+    before = ",";
+  }
+  content.add_text("]}");
+  return {};
+}
+
+/// Errors: stale, io.
+Result<std::shared_ptr<const Content>> replay(const ContextPath& path, std::shared_ptr<const LogSource> log) {
+  ASSIGN_OR_RETURN(const auto pieces, sent_pieces(path, *log, Reach::context));
+  auto content = std::make_shared<Content>();
+  content->add_text("{\"messages\":[");
+  std::string_view before = "\n";
+  for (std::size_t first = 0; first < pieces.size();) {
+    std::size_t end = first + 1;
+    while (end < pieces.size() && pieces[end].role == pieces[first].role) {
+      ++end;
+    }
+    content->add_text(before);
+    RETURN_IF_ERROR(add_message(*content, log, std::span(pieces).subspan(first, end - first)));
+    before = ",\n";
+    first = end;
+  }
+  content->add_text("\n]}\n");
+  return std::shared_ptr<const Content>(std::move(content));
+}
 
 /// The members that hold what a hook said.
 constexpr std::array<std::string_view, 6> kHookTexts = {"content", "message", "blockingError",

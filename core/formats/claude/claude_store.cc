@@ -1,23 +1,155 @@
-#include "core/formats/claude/claude_store.h"
-
+// The folders of Claude Code's transcripts (claude/FORMAT.md A). Opens only transcripts, the files next to them for
+// native_files(), and the files in which running programs name their sessions.
 #include <dirent.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/formats/claude/running_sessions.h"
+#include "core/formats/claude/claude_format.h"
+#include "core/formats/claude/outside_titles.h"
+#include "core/json/document.h"
 #include "core/log/log_file.h"
+#include "core/os/file.h"
 #include "core/os/leftover_files.h"
 #include "core/os/links.h"
+#include "core/os/proc_entry.h"
+#include "core/os/processes.h"
+#include "core/store/live_signs.h"
 #include "core/store/log_listing.h"
+#include "core/store/read_only_store.h"
+#include "core/store/session_store.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::claude {
 namespace {
+
+/// A folder of logs is `<project>`, or `<project>/<session>/subagents` and each folder below it for the sub-agents of
+/// one session.
+class Store : public ReadOnlyStore {
+ public:
+  using ReadOnlyStore::ReadOnlyStore;
+
+  [[nodiscard]] bool is_log_name(std::string_view file) const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  /// The transcript; for a session also its folder, for a sub-agent also its description.
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// What a killed fork to Claude Code left.
+  [[nodiscard]] std::vector<FileFinding> faults() const override;
+
+ private:
+  mutable OutsideTitles titles_;
+};
+
+/// Finds the sessions that running programs of Claude Code have loaded (claude/FORMAT.md A5). Any thread.
+class RunningSessions final : public LiveSigns {
+ public:
+  /// Reads `sessions` in Claude Code's folder, once.
+  explicit RunningSessions(const std::string& config_dir);
+
+  [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override;
+  [[nodiscard]] bool tell_all_of(long pid) const override { return pids_.contains(pid); }
+
+ private:
+  std::multimap<std::string, long, std::less<>> by_session_;
+  std::set<long> pids_;
+};
+
+constexpr std::string_view kNoteSuffix = ".json";
+constexpr std::size_t kMostFiles = 1000;
+constexpr std::size_t kLongestFile = 64 * 1024;
+
+std::optional<std::uint64_t> number_of(std::string_view digits) {
+  std::uint64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const bool is_number = !digits.empty() && std::from_chars(digits.data(), end, number).ptr == end;
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+/// The process that a file with this name describes; other names belong to keys, and to files that are being written.
+std::optional<long> pid_in(std::string_view name) {
+  const auto pid =
+      name.ends_with(kNoteSuffix) ? number_of(name.substr(0, name.size() - kNoteSuffix.size())) : std::nullopt;
+  return pid && *pid > 0 ? std::optional(static_cast<long>(*pid)) : std::nullopt;
+}
+
+/// True if the process runs and is the one that wrote the file: its number may have been reused.
+bool is_writer(long pid, const std::string& started) {
+  const auto proc = Dir::open_root("/proc");
+  const UniqueFd process = proc::open_process(proc ? proc->fd() : -1, pid);
+  const auto ticks = proc::start_ticks(process.get());
+  return ticks && std::to_string(*ticks) == started && is_process_alive(pid);
+}
+
+/// A string or a number, as text.
+std::string text_member(const json::Value& object, const char* key) {
+  const auto text = json::string_member(object, key);
+  if (text) {
+    return std::string(*text);
+  }
+  const json::Value* number = json::member(object, key);
+  return number != nullptr && number->IsNumber() ? json::number_text(number->GetDouble()) : "";
+}
+
+/// The session named by its place, even for a sub-agent's transcript in `<project>/<session>/subagents`.
+std::string_view session_of(const LogPlace& place) {
+  std::string_view folder = place.folder;
+  const std::size_t slash = folder.find('/');
+  if (slash == std::string_view::npos) {
+    return place.stem();
+  }
+  folder.remove_prefix(slash + 1);
+  return folder.substr(0, folder.find('/'));
+}
+
+RunningSessions::RunningSessions(const std::string& config_dir) {
+  const auto folder = Dir::open_below_root(config_dir, "sessions");
+  const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
+  std::size_t files = 0;
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    const auto pid = pid_in(entry.name);
+    if (!pid || ++files > kMostFiles) {
+      continue;
+    }
+    const auto file = File::open_in(*folder, entry.name);
+    const auto text = file ? file->read(0, kLongestFile) : Result<std::string>(file.error());
+    json::Document document;
+    if (!text || !json::parse(*text, document)) {
+      continue;
+    }
+    const auto session = json::string_member(document, "sessionId");
+    if (session && is_writer(*pid, text_member(document, "procStart"))) {
+      by_session_.emplace(std::string(*session), *pid);
+      pids_.insert(*pid);
+    }
+  }
+}
+
+std::vector<std::string> RunningSessions::of(const LogPlace& place) const {
+  std::vector<std::string> found;
+  const auto [first, last] = by_session_.equal_range(session_of(place));
+  for (auto at = first; at != last; ++at) {
+    found.push_back("claude (process " + std::to_string(at->second) + ") has it open");
+  }
+  return found;
+}
 
 constexpr std::string_view kSuffix = ".jsonl";
 constexpr std::string_view kOrphaned = "orphaned-";
@@ -211,3 +343,14 @@ std::vector<FileFinding> Store::faults() const {
 }
 
 }  // namespace arborfs::claude
+
+namespace arborfs {
+
+std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = resolved_path(config_dir);
+  paths.sessions = paths.agent_dir + "/projects";
+  return std::make_shared<claude::Store>(claude_format(), std::move(paths), disk);
+}
+
+}  // namespace arborfs

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "core/formats/claude/row_types.h"
 #include "core/json/escapes.h"
 #include "core/json/scan.h"
 #include "core/json/value_view.h"
@@ -13,6 +13,57 @@
 
 namespace arborfs::claude {
 namespace {
+
+// The types of rows that say nothing to people, or whose words are shown elsewhere (claude/FORMAT.md B5). Pure; any
+// thread.
+
+constexpr std::array<std::string_view, 41> kBookkeeping = {
+    "agent-color",
+    "agent-name",
+    "agent-setting",
+    "ai-title",
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "artifact-autoreact-ledger",
+    "artifact-comment-monitor",
+    "atis-latch",
+    "attribution-snapshot",
+    "bridge-session",
+    "content-replacement",
+    "context-collapse-commit",
+    "context-collapse-snapshot",
+    "continued-in",
+    "cost-state",
+    "custom-title",
+    "ended-by-model",
+    "file-history-delta",
+    "file-history-snapshot",
+    "fork-context-ref",
+    "frame-link",
+    "history-suppression",
+    "isolation-latch",
+    "last-prompt",
+    "marble-origami-commit",
+    "marble-origami-reset",
+    "marble-origami-snapshot",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "queue-operation",
+    "relocated",
+    "speculation-accept",
+    "summary",
+    "tag",
+    "task-summary",
+    "tools-used",
+    "worktree-state",
+};
+
+bool is_bookkeeping(std::string_view type) {
+  return std::find(kBookkeeping.begin(), kBookkeeping.end(), type) != kBookkeeping.end();
+}
 
 /// Longer lines are read without an index of their places, which would be many times as long.
 constexpr std::size_t kLongestPlaced = 256 * 1024;

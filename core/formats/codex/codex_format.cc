@@ -1,10 +1,7 @@
 #include "core/formats/codex/codex_format.h"
 
-#include <utility>
-
 #include "core/formats/codex/codex_reader.h"
 #include "core/formats/codex/codex_renderer.h"
-#include "core/formats/codex/codex_store.h"
 #include "core/os/environment.h"
 #include "core/store/resume.h"
 
@@ -34,10 +31,7 @@ const Format& codex_format() {
   return format;
 }
 
-namespace {
-
-/// No version of Codex that has `resume` reads the documents of the first one (codex/FORMAT.md A1).
-const Format& document_format() {
+const Format& codex_document_format() {
   static const Format format = [] {
     Format documents = codex_format();
     documents.name = "codex-json";
@@ -47,18 +41,9 @@ const Format& document_format() {
   return format;
 }
 
-}  // namespace
-
 std::string own_codex_dir() {
   const std::string chosen = environment_variable("CODEX_HOME");
   return chosen.empty() ? environment_variable("HOME") + "/.codex" : chosen;
-}
-
-std::shared_ptr<SessionStore> make_codex_store(const std::string& home, Disk& disk) {
-  StorePaths paths;
-  paths.agent_dir = resolved_path(home);
-  paths.sessions = paths.agent_dir;
-  return std::make_shared<codex::CodexStore>(codex_format(), document_format(), std::move(paths), disk);
 }
 
 }  // namespace arborfs

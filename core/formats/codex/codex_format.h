@@ -10,6 +10,9 @@
 namespace arborfs {
 
 const Format& codex_format();
+/// The format of threads in documents (rollout_document.h). No version of Codex that has `resume` reads those of the
+/// first one (codex/FORMAT.md A1).
+const Format& codex_document_format();
 
 /// Codex's default folder: $CODEX_HOME, else ~/.codex.
 std::string own_codex_dir();

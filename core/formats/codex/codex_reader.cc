@@ -1,6 +1,7 @@
 #include "core/formats/codex/codex_reader.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -8,15 +9,108 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_document.h"
 #include "core/formats/codex/rollout_record.h"
-#include "core/formats/codex/segment_view.h"
 #include "core/formats/codex/segments_log.h"
+#include "core/json/document.h"
 #include "core/log/line_pipeline.h"
 #include "core/log/line_reader.h"
+#include "core/log/log_index.h"
 
 namespace arborfs::codex {
 namespace {
+
+/// The segments of a thread as its reader goes through them, and the header in the first of its own (codex/FORMAT.md
+/// B2, B6). Any thread.
+struct SegmentView {
+  std::string id;
+  std::optional<HistoryBase> base;
+  bool is_own = true;
+  bool is_last = true;
+  const LogSource* file = nullptr;
+  std::uint64_t length = 0;
+  std::uint64_t start = 0;
+};
+
+Header no_header(std::string problem) {
+  Header header;
+  header.problem = std::move(problem);
+  return header;
+}
+
+/// The header in the first line of a thread's first segment (codex/FORMAT.md B2).
+Header header_in(std::string_view line, std::uint64_t offset) {
+  json::Document record;
+  const json::Value* meta = nullptr;
+  if (is_object(line) && json::parse(line, record)) {
+    const bool is_first_format = json::member(record, "type") == nullptr && json::string_member(record, "id");
+    const bool is_meta = json::is_string(json::member(record, "type"), "session_meta");
+    meta = is_first_format ? &record : is_meta ? json::member(record, "payload") : nullptr;
+  }
+  if (meta == nullptr || !meta->IsObject()) {
+    return no_header("the first line is not a session_meta record, so Codex cannot open the thread");
+  }
+  Header header;
+  header.valid = true;
+  header.json = json::stringify(*meta);
+  header.id = json::string_member(*meta, "id").value_or("");
+  header.cwd = json::string_member(*meta, "cwd").value_or("");
+  header.timestamp = json::string_member(*meta, "timestamp").value_or("");
+  header.parent_session = json::string_member(*meta, "forked_from_id").value_or("");
+  header.started_by = starter_in(line);
+  header.offset = offset;
+  header.length = line.size();
+  return header;
+}
+
+Result<Header> read_first_record(const SegmentView& segment) {
+  const std::uint64_t length = std::min(segment.length, kLongestHead);
+  ASSIGN_OR_RETURN(const bool is_one_object, is_document(*segment.file));
+  if (is_one_object) {
+    ASSIGN_OR_RETURN(const auto start, segment.file->read(0, length));
+    return header_in(session_in(start), segment.start);
+  }
+  LineReader lines(*segment.file, length, nullptr);
+  ASSIGN_OR_RETURN(const auto* line, lines.next());
+  if (line == nullptr) {
+    return no_header(std::string(kNoRecords));
+  }
+  return line->is_too_long ? no_header("the first line is too long")
+                           : header_in(line->text, segment.start + line->offset);
+}
+
+/// Those of a thread; any other log is a single segment. They point into `log`. Errors: io, stale.
+Result<std::vector<SegmentView>> segments_of(const LogSource& log) {
+  std::vector<SegmentView> views;
+  if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
+    for (const Segment& segment : thread->segments()) {
+      views.push_back(
+          {segment.id, segment.head.base, segment.is_own, false, segment.file.get(), segment.length, segment.start});
+    }
+    views.back().is_last = true;
+    ASSIGN_OR_RETURN(views.back().length, views.back().file->size());
+    return views;
+  }
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  views.push_back({"0", std::nullopt, true, true, &log, size, 0});
+  return views;
+}
+
+/// Errors: io, stale.
+Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSource& log) {
+  const auto first = std::find_if(views.begin(), views.end(), [](const SegmentView& view) { return view.is_own; });
+  ASSIGN_OR_RETURN(Header header, read_first_record(*first));
+  if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
+    const ThreadFacts& facts = thread->facts();
+    header.title = facts.name.value_or("");
+    header.is_named = facts.name.has_value();
+    header.id = thread->place().empty() ? header.id : thread->place();
+    header.started_by = facts.parent.empty() ? header.started_by : facts.parent;
+    header.parent_session = header.parent_session.empty() ? header.started_by : header.parent_session;
+  }
+  return header;
+}
 
 /// The words for the records of another thread that do not count as those of this one (codex/FORMAT.md E1, F4).
 constexpr std::string_view kInherited = "inherited";

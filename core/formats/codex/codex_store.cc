@@ -1,19 +1,169 @@
-#include "core/formats/codex/codex_store.h"
-
+// Codex's threads as a store: each is a session, whatever files its segments are in. Read only.
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/parallel_for.h"
 #include "core/base/result_macros.h"
-#include "core/formats/codex/segment_files.h"
+#include "core/formats/codex/codex_format.h"
+#include "core/formats/codex/segment_opener.h"
+#include "core/formats/codex/segments_log.h"
+#include "core/formats/codex/thread_database.h"
+#include "core/formats/codex/thread_names.h"
+#include "core/formats/codex/thread_table.h"
 #include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 #include "core/os/held_locks.h"
+#include "core/store/read_only_store.h"
+#include "core/store/session_store.h"
+#include "core/store/shown_files.h"
 
 namespace arborfs::codex {
 namespace {
+
+/// The logs have the places `sessions/<thread>.jsonl`, which are not files.
+class Store final : public ReadOnlyStore {
+ public:
+  /// `documents` is the format of threads in documents (rollout_document.h).
+  Store(const Format& format, const Format& documents, StorePaths paths, Disk& disk);
+
+  /// Codex resumes no thread in a document.
+  [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
+  [[nodiscard]] std::string path_of(const LogPlace& place) const override;
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  [[nodiscard]] std::vector<WatchedDir> watched() const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  /// The segments of the thread's history, including those on which it is based.
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  [[nodiscard]] Result<File> open_file(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// Missing segments at the beginning of its history.
+  [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
+  /// Of Codex's database.
+  [[nodiscard]] std::vector<FileFinding> faults() const override { return database_.faults(); }
+
+ private:
+  /// A segment of a thread's history before it is opened.
+  struct Planned {
+    SegmentFile file;
+    SegmentHead head;
+    bool is_own = true;
+    std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
+  };
+  using Table = std::shared_ptr<const ThreadTable>;
+  /// One state of the facts about all threads apart from their records.
+  struct Known {
+    std::shared_ptr<const ThreadNames::Names> names;
+    std::shared_ptr<const ThreadDatabase::Threads> threads;
+  };
+
+  [[nodiscard]] const std::string& home() const { return paths().agent_dir; }
+  [[nodiscard]] Table table() const;
+  Table read_table() const;
+  [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread,
+                                                  SegmentOpener& opener) const;
+  [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
+  [[nodiscard]] Known known() const;
+  static ThreadFacts facts_in(const Known& known, const std::string& thread);
+  [[nodiscard]] ReadMarks source_marks(const ThreadTable& table, const std::string& thread,
+                                       const std::vector<Planned>& planned) const;
+  [[nodiscard]] SegmentHead head_of(const SegmentFile& file, SegmentOpener& opener) const;
+  [[nodiscard]] Result<FileStat> stat_now(const SegmentFile& file) const;
+  template <class Stat>
+  [[nodiscard]] Result<FileStat> stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
+                                         const Stat& stat) const;
+  [[nodiscard]] Result<FileStat> stat_now(const ThreadTable& table, const std::string& thread) const;
+  void look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
+            std::span<std::optional<FoundLog>> logs) const;
+  [[nodiscard]] bool find_head(const ThreadTable& table, const std::string& thread, const Known& known,
+                               SegmentOpener& opener, FoundLog& log) const;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open_thread(const ThreadTable& table,
+                                                                     const std::string& thread, const Known& known,
+                                                                     SegmentOpener& opener) const;
+
+  const Format& documents_;
+  const ThreadNames names_;
+  const ThreadDatabase database_;
+  mutable std::mutex mutex_;
+  mutable Table table_;  // guarded by mutex_; null until it is needed
+  /// By segment: the first line never changes. Guarded by mutex_.
+  mutable std::unordered_map<std::string, SegmentHead> heads_;
+  const std::shared_ptr<MarkCache> marks_ = std::make_shared<MarkCache>();  // logs keep it
+};
+
+/// Segments as they are on disk, in one folder, for ShownFiles. Thread-safe.
+class SegmentFiles final : public ShownFiles {
+ public:
+  /// `home` is Codex's folder. Segments whose files are gone are left out.
+  SegmentFiles(std::string home, std::vector<SegmentFile> segments)
+      : home_(std::move(home)), segments_(std::move(segments)) {}
+
+  [[nodiscard]] bool takes_long(const std::string& /*path*/) const override { return false; }
+  [[nodiscard]] Result<Stat> stat(const std::string& path) const override;
+  [[nodiscard]] Result<std::vector<Item>> list(const std::string& path) const override;
+  [[nodiscard]] Result<Content> open(const std::string& path) const override;
+
+ private:
+  [[nodiscard]] Result<SegmentFile> segment_of(const std::string& path) const;
+  const std::string home_;
+  const std::vector<SegmentFile> segments_;
+};
+
+Result<SegmentFile> SegmentFiles::segment_of(const std::string& path) const {
+  const auto found =
+      std::find_if(segments_.begin(), segments_.end(), [&](const SegmentFile& each) { return each.file == path; });
+  return found != segments_.end() ? Result<SegmentFile>(*found)
+                                  : Error{Errc::not_found, "the thread has no such segment"};
+}
+
+Result<ShownFiles::Stat> SegmentFiles::stat(const std::string& path) const {
+  if (path.empty()) {
+    std::int64_t newest = 0;
+    for (const SegmentFile& segment : segments_) {
+      newest = std::max(newest, segment.stat.mtime_ns);
+    }
+    return Stat{true, 0, newest};
+  }
+  ASSIGN_OR_RETURN(const auto segment, segment_of(path));
+  ASSIGN_OR_RETURN(const auto dir, open_below(home_, segment.folder));
+  ASSIGN_OR_RETURN(const auto st, stat_log(dir, segment.file));
+  return Stat{false, st.size, st.mtime_ns};
+}
+
+Result<std::vector<ShownFiles::Item>> SegmentFiles::list(const std::string& path) const {
+  if (!path.empty()) {
+    return Error{Errc::not_found, "a segment is not a folder"};
+  }
+  std::vector<Item> items;
+  for (const SegmentFile& segment : segments_) {
+    if (stat(segment.file)) {
+      items.push_back({segment.file, false});
+    }
+  }
+  return items;
+}
+
+Result<ShownFiles::Content> SegmentFiles::open(const std::string& path) const {
+  ASSIGN_OR_RETURN(const auto segment, segment_of(path));
+  ASSIGN_OR_RETURN(const auto dir, open_below(home_, segment.folder));
+  ASSIGN_OR_RETURN(auto file, File::follow_in(dir, segment.file));
+  return Content(std::move(file));
+}
 
 constexpr std::string_view kFolder = "sessions";
 constexpr std::string_view kArchive = "archived_sessions";
@@ -51,34 +201,34 @@ class ThreadLocks final : public LiveSigns {
 
 }  // namespace
 
-CodexStore::CodexStore(const Format& format, const Format& documents, StorePaths paths, Disk& disk)
+Store::Store(const Format& format, const Format& documents, StorePaths paths, Disk& disk)
     : ReadOnlyStore(format, std::move(paths), disk),
       documents_(documents),
       names_(this->paths().agent_dir),
       database_(this->paths().agent_dir, disk) {}
 
-bool CodexStore::present() const {
+bool Store::present() const {
   return open_below(home(), kFolder) || open_below(home(), kArchive);
 }
 
-Result<std::vector<std::string>> CodexStore::folders() const {
+Result<std::vector<std::string>> Store::folders() const {
   if (auto live = open_below(home(), kFolder); !live) {
     RETURN_IF_ERROR(open_below(home(), kArchive));
   }
   return std::vector{std::string(kFolder)};
 }
 
-Result<Dir> CodexStore::folder(const LogPlace& place) const {
+Result<Dir> Store::folder(const LogPlace& place) const {
   return place.folder == kFolder ? open_below(home(), kFolder) : Result<Dir>(Errc::not_found, "no threads folder");
 }
 
-const Format& CodexStore::format_of(const LogPlace& place) const {
+const Format& Store::format_of(const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
   return found != now->threads().end() && found->second.back().name.is_document ? documents_ : format();
 }
 
-std::string CodexStore::path_of(const LogPlace& place) const {
+std::string Store::path_of(const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
   if (place.file.find('/') != std::string::npos) {
@@ -91,7 +241,7 @@ std::string CodexStore::path_of(const LogPlace& place) const {
   return home() + "/" + newest.folder + "/" + newest.file;
 }
 
-CodexStore::Table CodexStore::table() const {
+Store::Table Store::table() const {
   {
     const std::lock_guard lock(mutex_);
     if (table_) {
@@ -101,7 +251,7 @@ CodexStore::Table CodexStore::table() const {
   return read_table();
 }
 
-CodexStore::Table CodexStore::read_table() const {
+Store::Table Store::read_table() const {
   auto now = std::make_shared<const ThreadTable>(ThreadTable::read(home()));
   const std::lock_guard lock(mutex_);
   table_ = now;
@@ -109,7 +259,7 @@ CodexStore::Table CodexStore::read_table() const {
 }
 
 /// Includes the folder with the file of names.
-std::vector<WatchedDir> CodexStore::watched() const {
+std::vector<WatchedDir> Store::watched() const {
   std::vector<WatchedDir> dirs{{home(), std::string(kFolder), false}};
   Table now = table();
   if (!now->has_all_folders(home())) {
@@ -128,7 +278,7 @@ std::vector<WatchedDir> CodexStore::watched() const {
 }
 
 /// For a file that concerns all threads, the result is a place without a log, so that all threads are checked.
-std::optional<LogPlace> CodexStore::log_of(const std::string& folder, const std::string& file) const {
+std::optional<LogPlace> Store::log_of(const std::string& folder, const std::string& file) const {
   if (const auto name = parse_rollout_name(file)) {
     const Table now = table();
     const bool is_known = now->find(name->segment) != nullptr;
@@ -139,14 +289,14 @@ std::optional<LogPlace> CodexStore::log_of(const std::string& folder, const std:
   return concerns_all ? std::optional(LogPlace{folder, file}) : std::nullopt;
 }
 
-Result<FileStat> CodexStore::stat_now(const SegmentFile& file) const {
+Result<FileStat> Store::stat_now(const SegmentFile& file) const {
   ASSIGN_OR_RETURN(const auto dir, open_below(home(), file.folder));
   return stat_log(dir, file.file);
 }
 
 /// `stat` gives that of a file.
 template <class Stat>
-Result<FileStat> CodexStore::stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
+Result<FileStat> Store::stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
                                      const Stat& stat) const {
   ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
   ThreadStat all;
@@ -157,12 +307,12 @@ Result<FileStat> CodexStore::stat_of(const ThreadTable& table, const std::string
   return all.of_thread(facts_in(known, thread));
 }
 
-Result<FileStat> CodexStore::stat_now(const ThreadTable& table, const std::string& thread) const {
+Result<FileStat> Store::stat_now(const ThreadTable& table, const std::string& thread) const {
   return stat_of(table, thread, known(), [this](const SegmentFile& file) { return stat_now(file); });
 }
 
 /// False if it cannot be read.
-bool CodexStore::find_head(const ThreadTable& table, const std::string& thread, const Known& known,
+bool Store::find_head(const ThreadTable& table, const std::string& thread, const Known& known,
                            SegmentOpener& opener, FoundLog& log) const {
   const std::int64_t started = now_ns();
   const auto opened = open_thread(table, thread, known, opener);
@@ -176,7 +326,7 @@ bool CodexStore::find_head(const ThreadTable& table, const std::string& thread, 
   return true;
 }
 
-Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
+Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
   if (folder != kFolder) {
     return Error{Errc::not_found, "no threads folder"};
   }
@@ -208,7 +358,7 @@ Result<std::vector<FoundLog>> CodexStore::logs(const std::string& folder, const 
 }
 
 /// Reads threads; leaves out those that cannot be read.
-void CodexStore::look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
+void Store::look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
                       std::span<std::optional<FoundLog>> logs) const {
   SegmentOpener opener(home(), SegmentOpener::Use::once);
   for (std::optional<FoundLog>& log : logs) {
@@ -225,17 +375,17 @@ void CodexStore::look(const ThreadTable& table, const Known& known, const HeadWa
   }
 }
 
-Result<FileStat> CodexStore::stat(const LogPlace& place) const {
+Result<FileStat> Store::stat(const LogPlace& place) const {
   const std::string thread(place.stem());
   auto st = stat_now(*table(), thread);
   return st ? st : stat_now(*read_table(), thread);
 }
 
-Result<FileStat> CodexStore::stat_in(const Dir& /*folder*/, const LogPlace& place) const {
+Result<FileStat> Store::stat_in(const Dir& /*folder*/, const LogPlace& place) const {
   return stat(place);
 }
 
-Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place) const {
+Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
   const std::string thread(place.stem());
   SegmentOpener opener(home(), SegmentOpener::Use::lasting);
   auto log = open_thread(*table(), thread, known(), opener);
@@ -246,7 +396,7 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open(const LogPlace& place)
   return open_thread(*read_table(), thread, known(), again);
 }
 
-Result<std::unique_ptr<const ShownFiles>> CodexStore::native_files(const LogPlace& place) const {
+Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto planned, plan(*table(), std::string(place.stem())));
   std::vector<SegmentFile> segments;
   for (const Planned& each : planned) {
@@ -256,7 +406,7 @@ Result<std::unique_ptr<const ShownFiles>> CodexStore::native_files(const LogPlac
 }
 
 /// The newest segment of the thread.
-Result<File> CodexStore::open_file(const Dir& /*folder*/, const LogPlace& place) const {
+Result<File> Store::open_file(const Dir& /*folder*/, const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
   if (found == now->threads().end()) {
@@ -268,17 +418,17 @@ Result<File> CodexStore::open_file(const Dir& /*folder*/, const LogPlace& place)
 }
 
 /// This works even without a program called codex: another program may embed it.
-std::unique_ptr<const LiveSigns> CodexStore::live_signs(bool /*is_running*/) const {
+std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   auto locks = open_below(home(), kLocks);
   return locks ? std::make_unique<const ThreadLocks>(*std::move(locks)) : nullptr;
 }
 
-CodexStore::Known CodexStore::known() const {
+Store::Known Store::known() const {
   return {names_.current(), database_.current()};
 }
 
 /// The file of names has a new name at once.
-ThreadFacts CodexStore::facts_in(const Known& known, const std::string& thread) {
+ThreadFacts Store::facts_in(const Known& known, const std::string& thread) {
   const auto row = known.threads->find(thread);
   ThreadFacts facts = row == known.threads->end() ? ThreadFacts() : row->second;
   if (const auto name = known.names->find(thread); name != known.names->end()) {
@@ -287,7 +437,7 @@ ThreadFacts CodexStore::facts_in(const Known& known, const std::string& thread) 
   return facts;
 }
 
-std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
+std::vector<Finding> Store::faults_of(const LogPlace& place) const {
   std::vector<Finding> found;
   const Table now = read_table();
   const auto planned = plan(*now, std::string(place.stem()));
@@ -302,7 +452,7 @@ std::vector<Finding> CodexStore::faults_of(const LogPlace& place) const {
 }
 
 /// The facts from the segment's first line; also unsettled if it cannot be read now.
-SegmentHead CodexStore::head_of(const SegmentFile& file, SegmentOpener& opener) const {
+SegmentHead Store::head_of(const SegmentFile& file, SegmentOpener& opener) const {
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = heads_.find(file.name.segment); known != heads_.end()) {
@@ -322,7 +472,7 @@ SegmentHead CodexStore::head_of(const SegmentFile& file, SegmentOpener& opener) 
 }
 
 /// The thread's segments and those with which its history begins, each base before the segments based on it.
-Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread,
+Result<std::vector<Store::Planned>> Store::plan(const ThreadTable& table, const std::string& thread,
                                                           SegmentOpener& opener) const {
   const auto own = table.threads().find(thread);
   if (own == table.threads().end()) {
@@ -353,13 +503,13 @@ Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& tab
 }
 
 /// For callers that open no segment.
-Result<std::vector<CodexStore::Planned>> CodexStore::plan(const ThreadTable& table, const std::string& thread) const {
+Result<std::vector<Store::Planned>> Store::plan(const ThreadTable& table, const std::string& thread) const {
   SegmentOpener opener(home(), SegmentOpener::Use::once);
   return plan(table, thread, opener);
 }
 
 /// Null if the thread has no copies of the records of a thread that is there.
-ReadMarks CodexStore::source_marks(const ThreadTable& table, const std::string& thread,
+ReadMarks Store::source_marks(const ThreadTable& table, const std::string& thread,
                                    const std::vector<Planned>& planned) const {
   const auto first =
       std::find_if(planned.begin(), planned.end(), [](const Planned& segment) { return segment.is_own; });
@@ -376,7 +526,7 @@ ReadMarks CodexStore::source_marks(const ThreadTable& table, const std::string& 
   return nullptr;
 }
 
-Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTable& table, const std::string& thread,
+Result<std::shared_ptr<const LogSource>> Store::open_thread(const ThreadTable& table, const std::string& thread,
                                                                  const Known& known, SegmentOpener& opener) const {
   ASSIGN_OR_RETURN(const auto planned, plan(table, thread, opener));
   std::vector<Segment> segments;
@@ -395,3 +545,14 @@ Result<std::shared_ptr<const LogSource>> CodexStore::open_thread(const ThreadTab
 }
 
 }  // namespace arborfs::codex
+
+namespace arborfs {
+
+std::shared_ptr<SessionStore> make_codex_store(const std::string& home, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = resolved_path(home);
+  paths.sessions = paths.agent_dir;
+  return std::make_shared<codex::Store>(codex_format(), codex_document_format(), std::move(paths), disk);
+}
+
+}  // namespace arborfs

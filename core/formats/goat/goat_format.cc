@@ -1,12 +1,7 @@
 #include "core/formats/goat/goat_format.h"
 
-#include <filesystem>
-#include <utility>
-
 #include "core/formats/goat/goat_reader.h"
 #include "core/formats/goat/goat_renderer.h"
-#include "core/formats/goat/goat_store.h"
-#include "core/os/environment.h"
 
 namespace arborfs {
 namespace {
@@ -29,13 +24,6 @@ constexpr std::string_view kAppendUsage =
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
 constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}};
 
-/// A folder `sessions` may also be a session with that id.
-bool is_base_folder(const std::filesystem::path& path) {
-  std::error_code failed;
-  return std::filesystem::is_directory(path, failed) && !std::filesystem::exists(path / "metadata.json", failed) &&
-         !std::filesystem::exists(path / "messages.jsonl", failed);
-}
-
 }  // namespace
 
 const Format& goat_format() {
@@ -48,14 +36,6 @@ const Format& goat_format() {
                              .verbs = kVerbs,
                              .usages = kUsages};
   return format;
-}
-
-std::shared_ptr<SessionStore> make_goat_store(const std::string& dir, Disk& disk) {
-  StorePaths paths;
-  paths.agent_dir = resolved_path(dir);
-  const std::string below = paths.agent_dir + "/sessions";
-  paths.sessions = is_base_folder(below) ? below : paths.agent_dir;
-  return std::make_shared<goat::Store>(goat_format(), std::move(paths), disk);
 }
 
 }  // namespace arborfs

@@ -1,29 +1,115 @@
-#include "core/formats/goat/goat_store.h"
-
+// goat's sessions: one folder each in a base folder (goat/FORMAT.md A). A session's place is its folder, with the
+// folder's name plus .jsonl as the file. `artifacts` of a session is its folder, with transcript and checkpoints.
+// Written by GoatWriter (write/goat_writer.h). Thread-safe.
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
+#include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/goat/checkpoint_files.h"
 #include "core/formats/goat/checkpoints.h"
+#include "core/formats/goat/goat_format.h"
 #include "core/formats/goat/goat_source.h"
-#include "core/formats/goat/leftovers.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"
 #include "core/log/log_file.h"
+#include "core/os/environment.h"
+#include "core/os/file.h"
 #include "core/os/held_locks.h"
+#include "core/os/leftover_files.h"
 #include "core/os/processes.h"
 #include "core/os/temporary_name.h"
+#include "core/os/work_folder.h"
+#include "core/store/finding.h"
 #include "core/store/log_listing.h"
+#include "core/store/read_only_store.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::goat {
 namespace {
+
+class Store : public ReadOnlyStore {
+ public:
+  /// `format` and `disk` outlive the store. The base folder is `paths.sessions`.
+  Store(const Format& format, StorePaths paths, Disk& disk);
+
+  [[nodiscard]] std::string file_of(const LogPlace& place) const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] Result<std::vector<std::string>> folders() const override;
+  /// The one session of a folder, or none.
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] bool is_link(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
+  [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// Takes goat's lock of messages.jsonl, which is created if it is missing.
+  [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override;
+  /// Unfinished checkpoints, missing contents, and the leftovers of interrupted writes in the session's folder.
+  [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
+  /// The leftovers of interrupted writes in the base folder.
+  [[nodiscard]] std::vector<FileFinding> faults() const override;
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+
+ private:
+  mutable CheckpointTrees trees_;
+};
+
+// What killed writers of arborfs left in goat's folders and in the working directories of its sessions
+// (core/os/leftover_files.h), as findings. Any thread.
+
+/// Those in a folder with this path. `what` was unfinished: "checkpoint".
+std::vector<Finding> leftovers_in(const Dir& folder, const std::string& path, std::string_view what) {
+  std::vector<Finding> found;
+  for (const std::string& name : leftovers_of_writers(folder)) {
+    const std::string text = is_removed_name(name) ? " is a file that an unfinished rewind was about to remove"
+                                                   : " is what an unfinished " + std::string(what) + " by arborfs left";
+    found.push_back({"leftover_temporary", path + "/" + name + text});
+    found.back().leftover = path + "/" + name;
+  }
+  return found;
+}
+
+/// Those of rewinds, next to the files of the session's checkpoints below its working directory. `base` is the folder
+/// of the sessions, in which nothing is looked for.
+std::vector<Finding> leftovers_of_rewinds(const Dir& session, const std::string& cwd, const FileStat& base) {
+  std::vector<Finding> found;
+  const auto checkpoints = list_checkpoints(session);
+  auto work = checkpoints && !checkpoints->empty() ? WorkFolder::open(cwd) : Result<WorkFolder>(Errc::not_found, "");
+  if (!work || !work->keep_out(base)) {
+    return found;
+  }
+  std::set<std::string> seen;
+  for (const Checkpoint& checkpoint : *checkpoints) {
+    for (const CheckpointFile& file : checkpoint.files) {
+      const auto parts = work->parts_of(file.path);
+      std::string path = cwd;
+      for (std::size_t i = 0; parts && i + 1 < parts->size(); ++i) {
+        path += "/" + (*parts)[i];
+      }
+      const auto folder =
+          parts && seen.insert(path).second ? work->folder_of(*parts) : Result<Dir>(Errc::not_found, "");
+      auto left = folder ? leftovers_in(*folder, path, "rewind") : std::vector<Finding>();
+      std::move(left.begin(), left.end(), std::back_inserter(found));
+    }
+  }
+  return found;
+}
 
 constexpr std::size_t kLongestMetadata = std::size_t{1} << 20U;  // longer files are not read, and do not count as JSON
 
@@ -125,6 +211,13 @@ class FileLocks final : public LiveSigns {
 
   const Store& store_;
 };
+
+/// A folder `sessions` may also be a session with that id.
+bool is_base_folder(const std::filesystem::path& path) {
+  std::error_code failed;
+  return std::filesystem::is_directory(path, failed) && !std::filesystem::exists(path / "metadata.json", failed) &&
+         !std::filesystem::exists(path / "messages.jsonl", failed);
+}
 
 }  // namespace
 
@@ -300,3 +393,15 @@ Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& pl
 }
 
 }  // namespace arborfs::goat
+
+namespace arborfs {
+
+std::shared_ptr<SessionStore> make_goat_store(const std::string& dir, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = resolved_path(dir);
+  const std::string below = paths.agent_dir + "/sessions";
+  paths.sessions = goat::is_base_folder(below) ? below : paths.agent_dir;
+  return std::make_shared<goat::Store>(goat_format(), std::move(paths), disk);
+}
+
+}  // namespace arborfs

@@ -2,7 +2,6 @@
 
 #include "core/formats/opal/opal_reader.h"
 #include "core/formats/opal/opal_renderer.h"
-#include "core/formats/opal/opal_store.h"
 #include "core/formats/opal/startup.h"
 #include "core/os/environment.h"
 #include "core/store/resume.h"
@@ -66,13 +65,6 @@ const Format& opal_dets_format() {
 std::string own_opal_dir() {
   const std::string chosen = environment_variable("OPAL_DATA_DIR");
   return chosen.empty() ? environment_variable("HOME") + "/.opal" : chosen;
-}
-
-std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk& disk) {
-  StorePaths paths;
-  paths.agent_dir = resolved_path(data_dir);
-  paths.sessions = paths.agent_dir;
-  return std::make_shared<opal::Store>(opal_format(), opal_dets_format(), std::move(paths), disk);
 }
 
 }  // namespace arborfs

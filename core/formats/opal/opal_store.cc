@@ -1,20 +1,44 @@
-#include "core/formats/opal/opal_store.h"
-
+// Opal's sessions, in `sessions/` of its data folder: JSON lines and DETS tables (opal/FORMAT.md A1, D1). If a table
+// and a log have the same id, the table is shown. Read only. Thread-safe.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/cancellation.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opal/dets_translation.h"
+#include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/temporary_files.h"
 #include "core/log/log_file.h"
 #include "core/store/log_listing.h"
+#include "core/store/read_only_store.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::opal {
 namespace {
+
+class Store : public LogFolderStore {
+ public:
+  /// The formats and `disk` outlive the store.
+  Store(const Format& json_lines, const Format& dets, StorePaths paths, Disk& disk);
+
+  [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
+  [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
+  [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
+                                                   const HeadWanted& wants_head) const override;
+  /// A table as its translation; read_raw_at() of it reads the table. Errors also: corrupt, too_large.
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
+  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  /// Logs hidden by a table with the same id, and files of interrupted rewrites by arborfs.
+  [[nodiscard]] std::vector<FileFinding> faults() const override;
+
+ private:
+  const Format& dets_;
+};
 
 constexpr std::string_view kTableSuffix = ".dets";
 
@@ -120,3 +144,14 @@ Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& pl
 }
 
 }  // namespace arborfs::opal
+
+namespace arborfs {
+
+std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk& disk) {
+  StorePaths paths;
+  paths.agent_dir = resolved_path(data_dir);
+  paths.sessions = paths.agent_dir;
+  return std::make_shared<opal::Store>(opal_format(), opal_dets_format(), std::move(paths), disk);
+}
+
+}  // namespace arborfs

@@ -19,7 +19,7 @@ struct SentMessage {
   std::size_t step = 0;  // of the path
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  std::string end_part;  // sent_message() in sent_parts.h
+  std::string end_part;  // sent_message() in replayed_context.cc
 
   /// In the shape of an entry; "" if nothing of it is sent. Errors: stale, io.
   [[nodiscard]] Result<std::string> text() const;
