@@ -7,6 +7,7 @@
 #include "tests/support/failing_vfs.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/opencode_acts.h"
+#include "tests/support/sanitized.h"
 
 namespace arborfs {
 namespace {
@@ -62,7 +63,8 @@ TEST_P(FaultsInOpenCode, EachFailingCallOfSqliteLosesNothing) {
   testing::SplitDisk disk;  // which syncs nothing
   OpenCodeStage stage("fresh-1.18.33", disk);
   for (const unsigned count : {1U, FailingVfs::kForGood}) {
-    const unsigned step = count == 1 ? 1 : 5;  // permanent failures have the same effect at neighbouring calls
+    // Permanent failures have the same effect at neighbouring calls.
+    const unsigned step = (count == 1 ? 1 : 5) * testing::kSanitizedShare;
     unsigned at = 1;
     for (bool met = true; met && at < kEnoughCalls && !HasFatalFailure(); at += step) {
       SCOPED_TRACE("call " + std::to_string(at) + (count == 1 ? " once" : " and all after it"));
@@ -93,7 +95,7 @@ TEST_P(FaultsInOpenCode, EachFailingCallOfTheDiskLosesNothingOfFiles) {
     OpenCodeStage stage("files", disk);
     disk.set_apart(is_apart ? stage.trash() : "");
     unsigned at = 1;
-    for (bool met = true; met && at < kEnoughCalls && !HasFatalFailure(); ++at) {
+    for (bool met = true; met && at < kEnoughCalls && !HasFatalFailure(); at += testing::kSanitizedShare) {
       SCOPED_TRACE("operation " + std::to_string(at) + (plan.count == 1 ? " once" : " and more after it"));
       try_act(
           stage, [&] { disk.arm(plan.fault, at, plan.count); }, [&] { disk.disarm(); }, plan.count == 1);
