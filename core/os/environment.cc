@@ -16,4 +16,12 @@ std::string resolved_path(const std::string& path) {
   return failed ? path : canonical.string();
 }
 
+std::string normal_path(const std::string& path) {
+  std::string text = std::filesystem::path(path).lexically_normal().string();
+  if (text.size() > 1 && text.ends_with('/')) {
+    text.pop_back();
+  }
+  return text;
+}
+
 }  // namespace arborfs

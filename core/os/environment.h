@@ -11,4 +11,7 @@ std::string environment_variable(const char* name);
 /// Absolute and with links resolved as far as the path exists; the rest stays as spelled.
 std::string resolved_path(const std::string& path);
 
+/// Without `.`, `..` and a slash at the end; looks at no disk.
+std::string normal_path(const std::string& path);
+
 }  // namespace arborfs

@@ -28,14 +28,6 @@ struct Agent {
   }
 };
 
-std::string normal(const std::string& path) {
-  std::string text = std::filesystem::path(path).lexically_normal().string();
-  if (text.size() > 1 && text.ends_with('/')) {
-    text.pop_back();
-  }
-  return text;
-}
-
 bool is_name(const AgentPrograms& programs, std::string_view file) {
   const std::string_view name = proc::program_name(file);
   return std::find(programs.names.begin(), programs.names.end(), name) != programs.names.end();
@@ -81,7 +73,7 @@ std::vector<std::string> folders_of(const SessionStore& store, const AgentProgra
   const std::string own =
       folder_in(programs, [](std::string_view name) { return environment_variable(std::string(name).c_str()); });
   if (!own.empty() && resolved_path(own) == store.paths().agent_dir) {
-    folders.push_back(normal(own));
+    folders.push_back(normal_path(own));
   }
   return folders;
 }
@@ -93,7 +85,7 @@ bool is_of_store(const AgentPrograms& programs, const ProgramFacts& facts, const
     return found == facts.environment.end() ? "" : found->second;
   });
   return folder.empty() || std::find(folders.begin(), folders.end(),
-                                     normal((std::filesystem::path(facts.cwd) / folder).string())) != folders.end();
+                                     normal_path((std::filesystem::path(facts.cwd) / folder).string())) != folders.end();
 }
 
 bool is_service(const AgentPrograms& programs, const std::vector<std::string>& arguments) {

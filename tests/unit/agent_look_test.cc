@@ -19,12 +19,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
 #include "core/json/date.h"
+#include "core/os/program_list.h"
 #include "core/session/liveness.h"
 #include "core/session/write_marks.h"
 #include "tests/support/stand_in.h"
@@ -162,27 +162,18 @@ TEST_F(AgentLookTest, EndedAgentHoldsNothingWhateverTheSignal) {
 TEST_F(AgentLookTest, EachSearchFindsTheAgentsThatRunThen) {
   for (int i = 0; i < 30; ++i) {
     const auto has = [](pid_t pid) {
-      const auto agents = find_agents(std::chrono::milliseconds(0), false);
-      return std::any_of(agents.begin(), agents.end(), [&](const AgentProcess& agent) { return agent.pid == pid; });
+      const auto running = running_programs(std::chrono::milliseconds(0));
+      return std::any_of(running->begin(), running->end(), [&](const RunningProgram& program) {
+        return program.pid == pid && look_at(program, {});
+      });
     };
-    find_agents(std::chrono::milliseconds(0), false);
+    running_programs(std::chrono::milliseconds(0));
     const StandIn agent(program("omp"));  // names its agent dir: other tests run meanwhile
     ASSERT_TRUE(has(agent.pid())) << i;
     ASSERT_TRUE(has(agent.pid())) << "without a new process, " << i;
     agent.end(SIGKILL);
     ASSERT_FALSE(has(agent.pid())) << i;
   }
-}
-
-// The kernel shows a program's name before its arguments and environment.
-TEST_F(AgentLookTest, ProgramThatIsStillBeingLoadedIsNotAnAgentYet) {
-  int without_environment = 0;
-  testing::look_while_starting(program("omp"), [&] {
-    for (const AgentProcess& agent : find_agents(std::chrono::milliseconds(0), false)) {
-      without_environment += agent.cwd == work() && agent.environment.empty() ? 1 : 0;
-    }
-  });
-  EXPECT_EQ(without_environment, 0);
 }
 
 TEST_F(AgentLookTest, SuspendedAgentStillHoldsItsSession) {

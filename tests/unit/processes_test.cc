@@ -16,10 +16,10 @@
 #include <string>
 #include <thread>
 
-#include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/os/disk.h"
 #include "core/os/held_locks.h"
+#include "core/os/program_list.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
@@ -113,12 +113,12 @@ TEST_F(ProcessesTest, DescriptorsAreExaminedWithoutLeases) {
   EXPECT_TRUE(is_open_for_writing(file_, 0ms));
 }
 
-TEST_F(ProcessesTest, AgentSearchReportsOutOfMemory) {
+TEST_F(ProcessesTest, LookForProgramsReportsOutOfMemory) {
   bool has_failed = true;
   for (std::size_t skipped = 0; has_failed; ++skipped) {
     const testing::FailingMemory memory(skipped);
     try {
-      find_agents(0ms, true);
+      running_programs(0ms);
       EXPECT_FALSE(memory.has_failed()) << "allocation " << skipped;
     } catch (const std::bad_alloc&) {
     }

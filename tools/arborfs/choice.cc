@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/base/join_words.h"
+#include "core/os/environment.h"
 #include "core/render/text.h"
 
 namespace arborfs::cli {
@@ -20,11 +21,7 @@ std::string folder_meant(const std::string& word) {
     return "";
   }
   std::error_code failed;
-  std::string folder = std::filesystem::absolute(word, failed).lexically_normal().string();
-  if (folder.size() > 1 && folder.ends_with('/')) {
-    folder.pop_back();
-  }
-  return folder;
+  return normal_path(std::filesystem::absolute(word, failed).string());
 }
 
 /// The sessions of the project with this name, else of those whose names contain it.

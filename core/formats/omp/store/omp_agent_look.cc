@@ -15,13 +15,14 @@
 #include "core/base/clock.h"
 #include "core/formats/omp/history/omp_history.h"
 #include "core/formats/omp/store/agent_dir.h"
-#include "core/formats/omp/store/agent_processes.h"
 #include "core/formats/omp/store/omp_file_lock.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
 #include "core/json/date.h"
 #include "core/os/environment.h"
+#include "core/os/proc_entry.h"
 #include "core/os/processes.h"
+#include "core/os/program_list.h"
 #include "core/render/text.h"
 #include "core/session/write_marks.h"
 
@@ -33,16 +34,132 @@ constexpr std::size_t kProgramShown = 40;
 constexpr std::size_t kLongestLeaseName = 128;
 constexpr std::int64_t kServersRememberNs = std::chrono::nanoseconds(std::chrono::hours(24)).count();
 
-std::string parent_of(const std::string& path) {
-  return std::filesystem::path(path).parent_path().string();
+/// The file names of agents' databases.
+constexpr std::array<const char*, 3> kAgentDatabases = {"agent.db", "history.db", "models.db"};
+/// What the environment of an agent says about terminals and agent folders.
+constexpr std::array<std::string_view, 13> kVariables = {
+    "PI_CODING_AGENT_DIR", "PI_CONFIG_DIR",   "HOME",
+    "XDG_STATE_HOME",      "ZELLIJ_PANE_ID",  "ZELLIJ_SESSION_NAME",
+    "TMUX_PANE",           "CMUX_SURFACE_ID", "KITTY_WINDOW_ID",
+    "WEZTERM_PANE",        "TERM_SESSION_ID", "WT_SESSION",
+    "XDG_DATA_HOME"};
+
+/// A process of this user that runs an agent (CONTRACT.md 5.2). It is recognised by its name (omp, omp-*, pi), by the
+/// script that bun or node runs, or by an agent's database that it has open.
+struct AgentProcess {
+  RunningProgram program;
+  ProgramFacts facts;
+  std::string shown;                   // its name, for messages
+  std::vector<std::string> databases;  // the folders of agents' databases that it has open
+  bool has_agent_name = false;         // if false, it is an agent only if `databases` belong to one
+};
+
+bool is_agent_name(std::string_view file) {
+  const std::string_view name = proc::program_name(file);
+  return name == "omp" || name.starts_with("omp-") || name == "pi";
 }
 
-std::string normal(const std::string& path) {
-  std::string text = std::filesystem::path(path).lexically_normal().string();
-  if (text.size() > 1 && text.ends_with('/')) {
-    text.pop_back();
+/// The agent's name if the script is `omp` or `pi`, with or without an extension, or in `pi-coding-agent/`; else "".
+std::string agent_of_script(const std::string& path) {
+  const std::string_view name = proc::last_component(path);
+  const std::string_view stem = name.substr(0, name.find('.'));
+  if (stem == "omp" || stem == "pi") {
+    return std::string(stem);
   }
-  return text;
+  return ("/" + path).find("/pi-coding-agent/") != std::string::npos ? "pi-coding-agent" : "";
+}
+
+std::vector<std::string> databases_of(long pid) {
+  std::vector<std::string> folders;
+  const auto descriptors = Dir::open_root("/proc/" + std::to_string(pid) + "/fd");
+  const auto entries = descriptors ? descriptors->list() : Result<std::vector<DirEntry>>(descriptors.error());
+  for (const auto& entry : entries ? *entries : std::vector<DirEntry>()) {
+    const std::string path = proc::link_target(descriptors->fd(), entry.name);
+    const std::string_view name = proc::last_component(path);
+    if (std::find(kAgentDatabases.begin(), kAgentDatabases.end(), name) == kAgentDatabases.end()) {
+      continue;
+    }
+    std::string folder = path.substr(0, path.size() - name.size() - 1);
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+      folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
+/// The agents' databases that programs have open. What their descriptors said is remembered: for kRemembered, or until
+/// the next look for programs if a program is younger than kYoung.
+class OpenDatabases {
+ public:
+  /// The folders of those that `program` has open. `all`: look also at programs that have no agent's name.
+  std::vector<std::string> of(const RunningProgram& program, bool is_named, bool all) {
+    const auto now = Clock::now();
+    const std::lock_guard lock(mutex_);
+    Seen& seen = seen_[program.pid];
+    if (seen.since != program.since) {
+      seen = {program.since, {}, {}};
+    }
+    const auto remembered = now - program.since < kYoung ? kProgramsRecheckedAfter : kRemembered;
+    const bool is_due = now - seen.read >= remembered || (program.is_interpreter && seen.folders.empty());
+    const bool may_be_agent = all && program.executable != "arborfs";  // it has a history open now and then
+    if (is_named ? seen.folders.empty() : may_be_agent && is_due) {
+      seen.folders = databases_of(program.pid);
+      seen.read = now;
+    }
+    return seen.folders;
+  }
+  /// Forgets the programs that run no longer.
+  void keep_only(const std::vector<RunningProgram>& running) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(seen_, [&](const auto& seen) {
+      return std::none_of(running.begin(), running.end(),
+                          [&](const RunningProgram& program) { return program.pid == seen.first; });
+    });
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kYoung = std::chrono::seconds(2);
+  static constexpr std::chrono::milliseconds kRemembered{10'000};
+  struct Seen {
+    Clock::time_point since{};
+    Clock::time_point read{};  // never
+    std::vector<std::string> folders{};
+  };
+  std::mutex mutex_;           // a leaf
+  std::map<long, Seen> seen_;  // guarded by mutex_
+};
+
+/// The agents that run, by a look that began at most `max_age` ago. With `databases_in_use`, also the programs that
+/// have an agent's database open.
+std::vector<AgentProcess> find_agents(std::chrono::milliseconds max_age, bool databases_in_use) {
+  static OpenDatabases databases;
+  const ProgramList running = running_programs(max_age);
+  std::vector<AgentProcess> found;
+  for (const RunningProgram& program : *running) {
+    const bool has_name = is_agent_name(program.name) || is_agent_name(program.executable);
+    const std::string script = has_name ? "" : agent_of_script(program.script);
+    AgentProcess agent{program, {}, program.name, databases.of(program, has_name, databases_in_use), has_name};
+    if (has_name && !is_agent_name(program.name)) {
+      agent.shown = program.executable;
+    } else if (!script.empty()) {
+      agent.shown = script + " under " + program.executable;
+      agent.has_agent_name = true;
+    }
+    if (!agent.has_agent_name && agent.databases.empty()) {
+      continue;
+    }
+    if (auto facts = look_at(program, kVariables)) {
+      agent.facts = *std::move(facts);
+      found.push_back(std::move(agent));
+    }
+  }
+  databases.keep_only(*running);
+  return found;
+}
+
+std::string parent_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
 }
 
 using Environment = std::map<std::string, std::string>;
@@ -59,7 +176,7 @@ std::vector<std::string> folders_of(const SessionStore& store) {
   for (const std::string& spelled : default_agent_dirs()) {
     std::error_code failed;
     if (std::filesystem::weakly_canonical(spelled, failed) == paths.agent_dir) {
-      folders.push_back(normal(spelled));
+      folders.push_back(normal_path(spelled));
     }
   }
   return folders;
@@ -88,16 +205,16 @@ bool has_databases_in_use(const SessionStore& store) {
 
 /// Where an agent with this environment keeps its files, unless its open files say otherwise.
 std::vector<std::string> spelled_agent_dirs(const AgentProcess& agent) {
-  if (const std::string chosen = value_of(agent.environment, "PI_CODING_AGENT_DIR"); !chosen.empty()) {
-    return {normal((std::filesystem::path(agent.cwd) / chosen).string())};
+  if (const std::string chosen = value_of(agent.facts.environment, "PI_CODING_AGENT_DIR"); !chosen.empty()) {
+    return {normal_path((std::filesystem::path(agent.facts.cwd) / chosen).string())};
   }
-  const std::string home = value_of(agent.environment, "HOME");
+  const std::string home = value_of(agent.facts.environment, "HOME");
   if (home.empty()) {
     return {};
   }
-  std::vector<std::string> folders = {normal(home + "/.omp/agent"), normal(home + "/.pi/agent")};
-  if (const std::string config = value_of(agent.environment, "PI_CONFIG_DIR"); !config.empty()) {
-    folders.push_back(normal(home + "/" + config + "/agent"));
+  std::vector<std::string> folders = {normal_path(home + "/.omp/agent"), normal_path(home + "/.pi/agent")};
+  if (const std::string config = value_of(agent.facts.environment, "PI_CONFIG_DIR"); !config.empty()) {
+    folders.push_back(normal_path(home + "/" + config + "/agent"));
   }
   return folders;
 }
@@ -120,8 +237,8 @@ bool is_of_store(const AgentProcess& agent, const StorePaths& paths, const std::
 /// The agents' names for the terminal (omp/FORMAT.md F9), the preferred one first.
 std::vector<std::string> terminals_of(const AgentProcess& agent) {
   constexpr std::string_view kDevices = "/dev/";
-  if (!agent.terminal.empty()) {
-    std::string name = agent.terminal.substr(kDevices.size());
+  if (!agent.facts.terminal.empty()) {
+    std::string name = agent.facts.terminal.substr(kDevices.size());
     std::replace(name.begin(), name.end(), '/', '-');
     return {name};
   }
@@ -132,14 +249,14 @@ std::vector<std::string> terminals_of(const AgentProcess& agent) {
                                                                                       {"TERM_SESSION_ID", "apple-"},
                                                                                       {"WT_SESSION", "wt-"}}};
   std::vector<std::string> names;
-  if (const std::string pane = value_of(agent.environment, "ZELLIJ_PANE_ID"); !pane.empty()) {
-    std::string session = value_of(agent.environment, "ZELLIJ_SESSION_NAME");
+  if (const std::string pane = value_of(agent.facts.environment, "ZELLIJ_PANE_ID"); !pane.empty()) {
+    std::string session = value_of(agent.facts.environment, "ZELLIJ_SESSION_NAME");
     std::replace_if(
         session.begin(), session.end(), [](char c) { return c == '/' || c == '\\'; }, '-');
     names.push_back(session.empty() ? "zellij-" + pane : "zellij-" + session + "-" + pane);
   }
   for (const auto& [variable, prefix] : kTerminalVariables) {
-    if (const std::string value = value_of(agent.environment, variable); !value.empty()) {
+    if (const std::string value = value_of(agent.facts.environment, variable); !value.empty()) {
       names.push_back(prefix + value);
     }
   }
@@ -152,26 +269,22 @@ bool is_server(const AgentProcess& agent) {
   const auto is_mode = [&](std::string_view word) {
     return std::find(kModes.begin(), kModes.end(), word) != kModes.end();
   };
-  const auto& words = agent.arguments;
+  const auto& words = agent.facts.arguments;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool asks_for_mode = (words[i] == "--mode" && i + 1 < words.size() && is_mode(words[i + 1])) ||
                                (words[i].starts_with("--mode=") && is_mode(words[i].substr(7)));
     if (asks_for_mode) {
-      return agent.terminal.empty();
+      return agent.facts.terminal.empty();
     }
   }
-  return agent.terminal.empty() && !words.empty() && words.front() == "acp";
+  return agent.facts.terminal.empty() && !words.empty() && words.front() == "acp";
 }
-
-}  // namespace
 
 struct SessionNames {
   std::string id;
   LogPlace place;
   std::string path;
 };
-
-namespace {
 
 bool is_prefix_ignoring_case(std::string_view prefix, std::string_view text) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -240,11 +353,12 @@ struct Agent {
   std::vector<std::string> terminals{};
   std::optional<Breadcrumb> holds{};  // from its own breadcrumb: the session it holds is known
   [[nodiscard]] std::string name() const {
-    return visible_line(process.program, kProgramShown) + " (process " + std::to_string(process.pid) + ")";
+    return visible_line(process.shown, kProgramShown) + " (process " + std::to_string(process.program.pid) + ")";
   }
   [[nodiscard]] std::string hold_on(const Asked& session) const;
   [[nodiscard]] bool is_newer_than(const Agent& other) const {
-    return std::pair(process.started_ns, process.pid) > std::pair(other.process.started_ns, other.process.pid);
+    return std::pair(process.facts.started_ns, process.program.pid) >
+           std::pair(other.process.facts.started_ns, other.process.program.pid);
   }
 };
 
@@ -277,7 +391,7 @@ OmpAgentLook::OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> 
     }
     agent.serves = is_server(agent.process);
     agent.terminals = terminals_of(agent.process);
-    const Environment& environment = agent.process.environment;
+    const Environment& environment = agent.process.facts.environment;
     add_lease_folders(value_of(environment, "HOME"), value_of(environment, "PI_CONFIG_DIR"),
                       value_of(environment, "XDG_STATE_HOME"), lease_folders_);
     agents_.push_back(std::move(agent));
@@ -301,7 +415,7 @@ void OmpAgentLook::read_breadcrumbs() {
       }
     }
     const auto st = newest != nullptr ? folder->stat(crumb.terminal) : Result<FileStat>(Errc::not_found, "");
-    if (!st || st->mtime_ns < newest->process.started_ns) {
+    if (!st || st->mtime_ns < newest->process.facts.started_ns) {
       continue;
     }
     const auto rank = [&](const std::string& name) {
@@ -322,18 +436,19 @@ std::string Agent::hold_on(const Asked& session) const {
   if (of_store && holds && holds->place.has_names_of(session.names.place)) {
     return " has it open on terminal " + visible_line(holds->terminal, kProgramShown);
   }
-  if (name_session(process.arguments, session.names, of_store)) {
+  if (name_session(process.facts.arguments, session.names, of_store)) {
     return " was started with it";
   }
   if (!of_store) {
     return "";
   }
-  const bool is_of_cwd = !session.cwd.empty() && (process.cwd == session.cwd || (holds && holds->cwd == session.cwd));
-  const bool is_created_since = !session.created_ms || *session.created_ms >= process.started_ns / 1'000'000;
+  const bool is_of_cwd =
+      !session.cwd.empty() && (process.facts.cwd == session.cwd || (holds && holds->cwd == session.cwd));
+  const bool is_created_since = !session.created_ms || *session.created_ms >= process.facts.started_ns / 1'000'000;
   if (session.written_ns && is_of_cwd && (!holds || is_created_since)) {
     return std::string(" runs in its working directory") + (holds ? " and may have created it" : "");
   }
-  if (session.written_ns && !holds && *session.written_ns >= process.started_ns) {
+  if (session.written_ns && !holds && *session.written_ns >= process.facts.started_ns) {
     return " was running when it was written last";
   }
   return serves && session.changed_ns >= now_ns() - kServersRememberNs ? " is a server that may have loaded it" : "";
