@@ -5,12 +5,116 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/search/candidates.h"
-#include "core/search/query/fold.h"
+#include "core/json/fold.h"
+#include "core/render/names.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
 
 namespace arborfs::search {
 
 namespace {
+
+/// An entry, copied so that no lock is held while its text is read.
+struct Candidate {
+  Ordinal ordinal = kNoEntry;
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+/// The entries of one session that a search reads.
+struct Candidates {
+  std::shared_ptr<const LogSource> log;
+  std::vector<Candidate> entries;
+  std::shared_ptr<const std::vector<IndexedEntry>>
+      indexed;  // all entries of the session, with names in its IndexedSession; null without the search index
+  std::uint32_t generation = 0;  // Session::Guard::generation, without the search index
+};
+
+bool passes(const LogIndex& index, Ordinal ordinal, const Query& query) {
+  const std::int64_t time = index.entry(ordinal).timestamp_ms;
+  if ((query.after_ms || query.before_ms) && time == Entry::kNoTime) {
+    return false;
+  }
+  return (query.role.empty() || folded(index.name(ordinal)) == folded(query.role)) &&
+         (!query.after_ms || time >= *query.after_ms) && (!query.before_ms || time < *query.before_ms);
+}
+
+std::vector<Ordinal> labelled(const LogIndex& index, const std::string& label) {
+  std::vector<Ordinal> entries;
+  for (const Label& one : index.labels()) {
+    if (one.text == label) {
+      entries.push_back(index.find(one.target));
+    }
+  }
+  return entries;
+}
+
+bool is_in(const std::vector<Chunk>& chunks, Ordinal entry) {
+  return std::any_of(chunks.begin(), chunks.end(),
+                     [&](const Chunk& chunk) { return chunk.first <= entry && entry <= chunk.last; });
+}
+
+/// The entries of the session's current state that pass the query's filters, in their order. `chunks`, if not null, are
+/// those of `indexed` to read: entries in others are left out if the session still is as it was indexed. Errors: those
+/// of reading the log.
+Result<Candidates> current_entries(const SessionPtr& session, const Query& query, const IndexedSession* indexed,
+                                   const std::vector<Chunk>* chunks, const std::atomic<bool>* cancelled) {
+  const Session::Use use(session);
+  RETURN_IF_ERROR(session->refresh(Depth::index, cancelled));
+  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  const LogIndex& index = guard.index();
+  const bool is_indexed = indexed != nullptr && is_state_of(*indexed, guard.stat()) && indexed->count() == index.size();
+  const auto chosen = query.label.empty() ? std::vector<Ordinal>() : labelled(index, query.label);
+  Candidates found{guard.log(), {}, nullptr, guard.generation()};
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    const bool has_label = query.label.empty() || std::find(chosen.begin(), chosen.end(), ordinal) != chosen.end();
+    if (has_label && passes(index, ordinal, query) && (!is_indexed || is_in(*chunks, ordinal))) {
+      const Entry& entry = index.entry(ordinal);
+      found.entries.push_back({ordinal, entry.type, entry.offset, index.length(ordinal)});
+    }
+  }
+  return found;
+}
+
+/// The entries of the chunks, in the order of these, without the index of the log. Nothing if the session is not as it
+/// was indexed any more.
+std::optional<Candidates> indexed_entries(const Session& session, const IndexedSession& indexed,
+                                          const std::vector<Chunk>& chunks) {
+  auto log = session.store().open(session.place());
+  auto entries = indexed.entries();
+  if (!log || !entries || !is_state_of(indexed, (*log)->opened())) {
+    return std::nullopt;
+  }
+  Candidates found{std::move(*log), {}, std::make_shared<const std::vector<IndexedEntry>>(std::move(*entries))};
+  for (const Chunk& chunk : chunks) {
+    for (Ordinal ordinal = chunk.first; ordinal <= chunk.last; ++ordinal) {
+      const IndexedEntry& entry = (*found.indexed)[ordinal - 1];
+      found.entries.push_back({ordinal, entry.type, entry.offset, entry.length});
+    }
+  }
+  return found;
+}
+
+/// Errors: stale, io.
+Result<std::string> read_candidate(const Session& session, const Candidates& candidates, const Candidate& one) {
+  return read_text(*session.format().renderer, *candidates.log, one.type, one.offset, one.length);
+}
+
+/// True if the folded text has a code block whose first line is the tool's name: how a text shows a tool call.
+bool calls_tool(std::string_view text, std::string_view tool) {
+  for (std::size_t at = text.find("```"); at != std::string_view::npos; at = text.find("```", at + 1)) {
+    const std::size_t line = text.find('\n', at);
+    if (line == std::string_view::npos) {
+      return false;
+    }
+    const std::string_view rest = text.substr(line + 1);
+    if (rest.starts_with(tool) && (rest.size() == tool.size() || rest[tool.size()] == '\n')) {
+      return true;
+    }
+  }
+  return false;
+}
 
 /// A log was looked at this lately: its session is taken to be as it was then.
 constexpr std::chrono::milliseconds kJustLooked{500};
@@ -163,6 +267,128 @@ Result<std::optional<SessionFindings>> search_session(const SessionPtr& session,
     reader.estimate(candidates, findings);
   }
   return std::optional(std::move(findings));
+}
+
+namespace {
+
+/// Once it has a hit, a search reads no more than this of the texts of a session for better ones.
+constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
+
+class HitFinder {
+ public:
+  HitFinder(const SessionPtr& session, const Query& query, const Options& options, Match& match)
+      : session_(session), query_(query), options_(options), match_(match) {}
+
+  void run(const Candidates& candidates) {
+    for (const Candidate& one : candidates.entries) {
+      if (is_done()) {
+        match_.has_more = true;
+        break;
+      }
+      const auto text = read_candidate(*session_, candidates, one);
+      if (!text) {
+        match_.has_more = true;  // the session has just changed
+        break;
+      }
+      take(one.ordinal, *text);
+    }
+    std::sort(match_.hits.begin(), match_.hits.end(), [](const Hit& a, const Hit& b) { return a.ordinal < b.ordinal; });
+    name_hits(candidates);
+  }
+
+ private:
+  [[nodiscard]] bool is_done() const {
+    const bool is_full = match_.hits.size() >= options_.most_hits;
+    const bool has_best =
+        std::all_of(words_.begin(), words_.end(), [&](std::size_t words) { return words == query_.wanted.size(); });
+    return (is_full && has_best) || (bytes_ >= kMostBytes && !match_.hits.empty()) || options_.is_over();
+  }
+
+  void take(Ordinal ordinal, const std::string& text) {
+    const std::string folded_text = folded(text);
+    bytes_ += text.size();
+    if (!query_.tool.empty() && !calls_tool(folded_text, query_.tool)) {
+      return;
+    }
+    const auto has = [&](const std::string& word) { return folded_text.find(word) != std::string::npos; };
+    const auto words = static_cast<std::size_t>(std::count_if(query_.wanted.begin(), query_.wanted.end(), has));
+    if (words > 0 || (query_.wanted.empty() && query_.filters_entries())) {
+      keep(ordinal, words, text);
+    }
+  }
+
+  /// Keeps the entries with the most words; of entries with equally many, the first ones.
+  void keep(Ordinal ordinal, std::size_t words, const std::string& text) {
+    auto& hits = match_.hits;
+    if (hits.size() >= options_.most_hits) {
+      match_.has_more = true;
+      const auto least = std::min_element(words_.rbegin(), words_.rend());
+      if (least == words_.rend() || *least >= words) {
+        return;
+      }
+      const auto at = std::distance(words_.begin(), least.base()) - 1;
+      words_.erase(words_.begin() + at);
+      hits.erase(hits.begin() + at);
+    }
+    words_.push_back(words);
+    hits.push_back({ordinal, "", Entry::kNoTime, excerpt_of(text, query_.wanted, options_.excerpt_characters)});
+  }
+
+  void name_hits(const Candidates& candidates) {
+    if (candidates.indexed) {
+      for (Hit& hit : match_.hits) {
+        const IndexedEntry& entry = (*candidates.indexed)[hit.ordinal - 1];
+        (hit.stem = names::padded(hit.ordinal) + "-") += entry.name;
+        hit.time_ms = entry.time_ms;
+      }
+      return;
+    }
+    const auto guard = session_->read();
+    const bool has_same_ordinals = guard && guard->generation() == candidates.generation;
+    if (!has_same_ordinals) {
+      match_.hits.clear();
+      match_.has_more = true;
+      return;
+    }
+    for (Hit& hit : match_.hits) {
+      if (hit.ordinal <= guard->index().size()) {
+        hit.stem = names::entry_stem(guard->index(), hit.ordinal);
+        hit.time_ms = guard->index().entry(hit.ordinal).timestamp_ms;
+      }
+    }
+  }
+
+  const SessionPtr& session_;
+  const Query& query_;
+  const Options& options_;
+  Match& match_;
+  std::vector<std::size_t> words_;  // of each kept hit
+  std::size_t bytes_ = 0;           // that were read
+};
+
+}  // namespace
+
+void find_hits(const SessionFindings& findings, const Query& query, const Options& options, const IndexLookup* lookup,
+               Match& match) {
+  if (query.wanted.empty() && !query.filters_entries()) {
+    return;
+  }
+  const auto& answer = findings.answer;
+  const SessionPtr& session = match.shown->session();
+  const auto chunks = answer ? lookup->chunks_with_words(*answer) : std::vector<Chunk>();
+  const bool may_use_index = answer && !query.filters_entries();
+  const Session::Use use(session);
+  auto candidates = may_use_index ? indexed_entries(*session, *answer->indexed, chunks) : std::nullopt;
+  if (!candidates) {
+    auto current = current_entries(session, query, answer ? answer->indexed : nullptr, &chunks, options.cancelled);
+    if (!current) {
+      match.has_more = true;
+      return;
+    }
+    candidates = std::move(*current);
+  }
+  HitFinder(session, query, options, match).run(*candidates);
+  match.has_more = match.has_more || (answer && lookup->leaves_out_chunks(*answer));
 }
 
 }  // namespace arborfs::search

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/search/index/index_lookup.h"
 #include "core/search/search.h"
+#include "core/search/search_index.h"
 
 namespace arborfs::search {
 

@@ -1,8 +1,8 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
-#include "core/search/query/query.h"
-#include "core/search/query_checks.h"
+#include "core/search/query.h"
+#include "core/search/search.h"
 #include "fs/nodes/nodes.h"
 
 namespace arborfs::search_nodes {

@@ -1,29 +1,22 @@
-// What the search index says about the words of a query, at one moment. Immutable; any thread.
+// The search index as searches use it. Without a usable index, or while one is made, searches read the texts. It never
+// changes the index: the indexer makes a damaged one again.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/search/index/chunk_set.h"
-#include "core/search/index/index_table.h"
-#include "core/search/query/query.h"
+#include "core/search/index_database.h"
+#include "core/search/query.h"
+#include "core/search/word_chunks.h"
 
 namespace arborfs::search {
-
-/// Where a word occurs. Chunks that are in no set lack it, unless `is_partial`.
-struct WordChunks {
-  ChunkSet has;             // the word surely
-  ChunkSet may;             // have it: only their texts can tell
-  ChunkSet later;           // the same, but an earlier chunk of the session has it surely
-  bool is_partial = false;  // chunks that are in no set may have it, but only in sessions that have it surely
-  [[nodiscard]] bool surely_in(const Chunk& chunk) const { return chunk.id != Chunk::kUnread && has.has(chunk.id); }
-  [[nodiscard]] bool perhaps_in(const Chunk& chunk) const {
-    return chunk.id == Chunk::kUnread || has.has(chunk.id) || may.has(chunk.id) || later.has(chunk.id);
-  }
-};
 
 struct QueryChunks {
   std::vector<WordChunks> wanted;
@@ -42,6 +35,7 @@ struct IndexedAnswer {
   [[nodiscard]] bool is_sure() const;
 };
 
+/// What the index says about the words of a query, at one moment. Immutable; any thread.
 class IndexLookup {
  public:
   IndexLookup(std::shared_ptr<const IndexTable::Rows> rows, QueryChunks chunks)
@@ -62,7 +56,28 @@ class IndexLookup {
   const QueryChunks chunks_;
 };
 
-/// True if an index can save reading texts for the query.
-bool can_use_index(const Query& query);
+/// Thread-safe; mutex_ is a leaf, held while the index is read.
+class SearchIndex {
+ public:
+  /// `folder` is that of the cache, and need not exist. Calls `on_damage` (may be empty) when a search finds that the
+  /// index in it is damaged, on the thread of that search.
+  explicit SearchIndex(std::string folder, std::function<void()> on_damage = {})
+      : folder_(std::move(folder)), on_damage_(std::move(on_damage)) {}
+  /// Null if the index cannot be used, or would save nothing, or once it is over.
+  std::shared_ptr<const IndexLookup> look_up(const Query& query, const IsOver& is_over);
+
+ private:
+  Result<std::shared_ptr<const IndexLookup>> read_or_close(const Query& query, const IsOver& is_over);
+  Result<void> open();
+  void close();
+  Result<std::shared_ptr<const IndexLookup>> read(const Query& query, const IsOver& is_over);
+  const std::string folder_;
+  const std::function<void()> on_damage_;
+  std::mutex mutex_;
+  std::optional<IndexDatabase> database_;  // guarded by mutex_
+  std::optional<IndexDatabase> second_;    // the same, for a second thread; guarded by mutex_
+  std::optional<TermChunks> terms_;        // of database_; guarded by mutex_
+  IndexTable table_;                       // the same
+};
 
 }  // namespace arborfs::search

@@ -1,11 +1,11 @@
-#include "core/search/query/query.h"
+#include "core/search/query.h"
 
 #include <algorithm>
 
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
+#include "core/json/fold.h"
 #include "core/json/utf8.h"
-#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

@@ -1,4 +1,4 @@
-#include "core/search/query/fold.h"
+#include "core/json/fold.h"
 
 #include <locale.h>
 #include <wctype.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-namespace arborfs::search {
+namespace arborfs {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::string folded(std::string_view text) {
   return out;
 }
 
-}  // namespace arborfs::search
+}  // namespace arborfs

@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/search/index/index_database.h"
-#include "core/search/index/index_table.h"
+#include "core/search/index_database.h"
 
 namespace arborfs::search {
 

@@ -1,4 +1,4 @@
-#include "core/search/index/session_indexer.h"
+#include "core/search/session_indexer.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,11 +6,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/json/fold.h"
 #include "core/log/log_age.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

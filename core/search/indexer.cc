@@ -1,4 +1,4 @@
-#include "core/search/index/indexer.h"
+#include "core/search/indexer.h"
 
 #include <algorithm>
 #include <exception>

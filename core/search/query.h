@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,5 +41,13 @@ inline constexpr std::size_t kMostWords = 32;
 /// before:DATE`. The value of a filter may be quoted. A word with another name before a colon is a word. Errors:
 /// invalid_argument (nothing to search for, not a date, a filter twice), not_utf8, too_large.
 Result<Query> parse_query(std::string_view text);
+
+/// True once nobody needs the result of a search any more. Cheap; any thread.
+using IsOver = std::function<bool()>;
+
+/// The error of a search that ended for that reason: interrupted.
+inline Error search_is_over() {
+  return {Errc::interrupted, "the search was cancelled"};
+}
 
 }  // namespace arborfs::search

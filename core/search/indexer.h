@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/search/index/index_writer.h"
-#include "core/search/index/session_indexer.h"
+#include "core/search/index_writer.h"
+#include "core/search/session_indexer.h"
 #include "core/session/catalog.h"
 
 namespace arborfs::search {

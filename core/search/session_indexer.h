@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/index/index_writer.h"
+#include "core/search/index_writer.h"
 #include "core/session/session.h"
 
 namespace arborfs::search {

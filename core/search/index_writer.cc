@@ -1,10 +1,9 @@
-#include "core/search/index/index_writer.h"
+#include "core/search/index_writer.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/search/index/pair_filter.h"
 
 namespace arborfs::search {
 

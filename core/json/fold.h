@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace arborfs::search {
+namespace arborfs {
 
 /// Each character of UTF-8 text in its folded form. Other bytes stay as they are. The result may have another length.
 std::string folded(std::string_view text);
 void append_folded(std::string_view text, std::string& out);
 
-}  // namespace arborfs::search
+}  // namespace arborfs

@@ -1,4 +1,4 @@
-#include "core/search/index/indexed_session.h"
+#include "core/search/indexed_session.h"
 
 #include <algorithm>
 #include <limits>
