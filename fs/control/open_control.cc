@@ -6,7 +6,7 @@
 #include "core/writer/verb_usage.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 

@@ -1,7 +1,7 @@
 #include "fs/control/write_barrier.h"
 
 #include "core/render/names.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 #include "fs/tree/resolve_session.h"
 
 namespace arborfs {

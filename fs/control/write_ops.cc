@@ -7,7 +7,7 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/writer/resolve_target.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 

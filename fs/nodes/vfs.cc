@@ -1,8 +1,8 @@
 #include "fs/nodes/vfs.h"
 
 #include "core/base/result_macros.h"
+#include "fs/nodes/node_families.h"
 #include "fs/nodes/node_table.h"
-#include "fs/nodes/nodes.h"
 #include "fs/nodes/xattrs.h"
 
 namespace arborfs {
