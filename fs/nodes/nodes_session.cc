@@ -65,7 +65,7 @@ void add_controls(std::vector<SessionRow>& rows) {
   }
 }
 
-/// All names, in the order of the listing: labels last (recursive_remove.h).
+/// All names, in the order of the listing: labels last (RecursiveRemoves).
 const std::vector<SessionRow>& session_rows() {
   static const std::vector<SessionRow> rows = [] {
     std::vector<SessionRow> all;
