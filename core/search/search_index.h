@@ -2,6 +2,7 @@
 // changes the index: the indexer makes a damaged one again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,15 +10,70 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/search/index_database.h"
 #include "core/search/query.h"
-#include "core/search/word_chunks.h"
 
 namespace arborfs::search {
 
+/// Chunks with rows in the index.
+class ChunkSet {
+ public:
+  static ChunkSet all() { return ChunkSet(true); }
+  ChunkSet() = default;
+  void add(std::uint64_t id);
+  void add(const ChunkSet& other);
+  void keep_only(const ChunkSet& other);
+  /// Changes nothing if this set has all chunks.
+  void remove(const ChunkSet& other);
+  [[nodiscard]] bool has(std::int64_t chunk) const {
+    const auto id = static_cast<std::uint64_t>(chunk);
+    return is_all_ || (id / 64 < bits_.size() && (bits_[id / 64] >> (id & 63U) & 1U) != 0);
+  }
+  /// How many chunks it has; the greatest number if it has all.
+  [[nodiscard]] std::size_t count() const;
+  /// Of memory.
+  [[nodiscard]] std::size_t bytes() const { return bits_.capacity() * sizeof(std::uint64_t); }
+
+ private:
+  explicit ChunkSet(bool is_all) : is_all_(is_all) {}
+  bool is_all_ = false;
+  std::vector<std::uint64_t> bits_;
+};
+
+/// Where a word occurs. Chunks that are in no set lack it, unless `is_partial`.
+struct WordChunks {
+  ChunkSet has;             // the word surely
+  ChunkSet may;             // have it: only their texts can tell
+  bool is_partial = false;  // chunks that are in no set may have it, but only in sessions that have it surely
+  [[nodiscard]] bool surely_in(const Chunk& chunk) const { return chunk.id != Chunk::kUnread && has.has(chunk.id); }
+  [[nodiscard]] bool perhaps_in(const Chunk& chunk) const {
+    return chunk.id == Chunk::kUnread || has.has(chunk.id) || may.has(chunk.id);
+  }
+};
+
+/// Which chunks have a term. Those of frequent terms, which the full-text index gives row by row, are kept until the
+/// index has more chunks: no chunk ever changes.
+class TermChunks {
+ public:
+  /// `connection` must outlive it.
+  static Result<TermChunks> make(const sqlite::Connection& connection);
+  /// `last_chunk` is the last one of the index. Errors: corrupt, busy, io.
+  Result<ChunkSet> of(TermId term, std::uint64_t last_chunk);
+
+ private:
+  explicit TermChunks(sqlite::Statement rows) : rows_(std::move(rows)) {}
+  Result<ChunkSet> look_up(TermId term, std::uint64_t last_chunk);
+  sqlite::Statement rows_;
+  std::unordered_map<TermId, ChunkSet> kept_;
+  std::uint64_t last_chunk_ = 0;  // when these were looked up
+  std::size_t bytes_ = 0;         // of these
+};
+
+/// Where the words of a query occur.
 struct QueryChunks {
   std::vector<WordChunks> wanted;
   std::vector<WordChunks> unwanted;

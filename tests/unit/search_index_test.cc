@@ -16,7 +16,6 @@
 #include "core/formats/omp/store/omp_store.h"
 #include "core/search/indexer.h"
 #include "core/search/search.h"
-#include "core/search/session_indexer.h"
 #include "core/search/terms.h"
 #include "core/sqlite/fixed_width_tokenizer.h"
 #include "core/sqlite/own_database.h"
