@@ -4,24 +4,122 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/sqlite/looking_vfs.h"
+#include "core/os/file.h"
 #include "core/sqlite/private_copy.h"
+#include "core/sqlite/set_up.h"
 #include "core/sqlite/shared_memory_gate.h"
-#include "core/sqlite/write_ahead_log.h"
 
 namespace arborfs::sqlite {
+
 namespace {
+
+constexpr int kTemporary = SQLITE_OPEN_TEMP_DB | SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_TRANSIENT_DB |
+                           SQLITE_OPEN_SUBJOURNAL | SQLITE_OPEN_DELETEONCLOSE;
+
+sqlite3_vfs* unix_vfs() {
+  return sqlite3_vfs_find("unix");
+}
+
+int open_to_look(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+  if ((flags & kTemporary) == 0) {
+    flags = (flags & ~(SQLITE_OPEN_CREATE | SQLITE_OPEN_READWRITE)) | SQLITE_OPEN_READONLY;
+  }
+  return unix_vfs()->xOpen(unix_vfs(), name, file, flags, out_flags);
+}
+
+int refuse_to_delete(sqlite3_vfs* /*vfs*/, const char* /*name*/, int /*sync_folder*/) {
+  return SQLITE_IOERR_DELETE;
+}
+
+/// SQLite tries a hundred times, and waits longer each time.
+int wait_a_little(sqlite3_vfs* /*vfs*/, int microseconds) {
+  constexpr int kLongest = 1000;
+  return unix_vfs()->xSleep(unix_vfs(), std::min(microseconds, kLongest));
+}
+
+sqlite3_vfs make_looking_vfs() {
+  sqlite3_vfs vfs = *unix_vfs();
+  vfs.zName = "arborfs-looking";
+  vfs.pNext = nullptr;
+  vfs.xOpen = open_to_look;
+  vfs.xDelete = refuse_to_delete;
+  vfs.xSleep = wait_a_little;
+  return vfs;
+}
+
+/// The name of SQLite's access to files for a connection that only looks, registered by the first call: no file is
+/// created, truncated or removed, and a -wal is opened for reading only. SQLite by itself would create a -wal that is
+/// missing, even for a read-only connection. It waits a tenth of a second in all, instead of ten, before it gives up a
+/// -wal that it cannot make sense of.
+const char* looking_vfs() {
+  static sqlite3_vfs vfs = [] {
+    set_up();
+    return make_looking_vfs();
+  }();
+  static const int registered = sqlite3_vfs_register(&vfs, 0);
+  return registered == SQLITE_OK ? vfs.zName : nullptr;
+}
+
+constexpr std::size_t kHeader = 32;
+constexpr std::size_t kFrameHeader = 24;
+
+std::uint32_t big_endian(std::span<const char> bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < sizeof number; ++i) {
+    number = number << 8U | static_cast<unsigned char>(bytes[at + i]);
+  }
+  return number;
+}
+
+/// The size of the pages that follow the header; 0 if SQLite ignores it.
+std::uint32_t page_size_in(std::span<const char, kHeader> header) {
+  constexpr std::uint32_t kMagic = 0x377F0682;  // the last bit says how the checksums are computed
+  constexpr std::uint32_t kSmallest = 512;
+  constexpr std::uint32_t kLargest = 65536;
+  const std::uint32_t size = big_endian(header, 8);
+  const bool is_good =
+      (big_endian(header, 0) & ~1U) == kMagic && std::has_single_bit(size) && size >= kSmallest && size <= kLargest;
+  return is_good ? size : 0;
+}
+
+/// False if the -wal of the database at `path` surely holds no page, so that the database has everything: it is
+/// missing, ends before its first page does, or has a header that SQLite ignores together with all that follows
+/// (https://sqlite.org/fileformat2.html#walformat). A writer that is killed early leaves such a file. SQLite cannot
+/// read beside one of 32 bytes, the header alone, if it may not write: it tries for ten seconds, and gives up.
+bool may_hold_pages_in_wal(const std::string& path) {
+  const std::filesystem::path whole(path);
+  const auto folder = Dir::open_root(whole.parent_path());
+  if (!folder) {
+    return true;
+  }
+  FileStat st;
+  const auto wal = File::open_in(*folder, whole.filename().string() + "-wal", &st);
+  if (!wal) {
+    return wal.error().code != Errc::not_found;
+  }
+  std::array<char, kHeader> header{};
+  const auto got = wal->read_at(0, header);
+  if (!got || *got < kHeader) {
+    return !got;
+  }
+  const std::uint32_t page = page_size_in(header);
+  return page != 0 && st.size >= kHeader + kFrameHeader + page;
+}
 
 constexpr const char* kCannotLook = "cannot open the database";
 

@@ -15,7 +15,7 @@
 #include "fs/cache/invalidation_queue.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
-#include "fs/fuse/client_signals.h"
+#include "fs/fuse/fuse_request.h"
 #include "tests/support/scarce.h"
 #include "tests/support/temp_store.h"
 

@@ -244,7 +244,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how threads are scheduled"},
-    {"fs/fuse/hung_mount.cc", "the control file of a FUSE connection"},
+    {"fs/fuse/mountpoint.cc", "the control file of a FUSE connection"},
     {"tools/arborfs/terminal/programs.cc", "the rows that fzf shows, in memory"},
 };
 

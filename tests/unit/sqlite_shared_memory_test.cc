@@ -1,4 +1,4 @@
-// The -shm of another program's database, which SQLite maps and writes (core/sqlite/system_calls.h).
+// The -shm of another program's database, which SQLite maps and writes (core/sqlite/set_up.cc).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
