@@ -1,34 +1,121 @@
 #include "fs/daemon.h"
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
+#include <new>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
+#include "core/base/unique_fd.h"
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"
-#include "core/search/index/indexer.h"
-#include "core/search/index/search_index.h"
+#include "core/search/indexer.h"
+#include "core/search/search_index.h"
 #include "core/session/catalog.h"
 #include "core/watch/watcher.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
 #include "fs/fuse/invalidator.h"
-#include "fs/mount_watch.h"
+#include "fs/fuse/mountpoint.h"
 #include "fs/nodes/vfs.h"
 
 namespace arborfs {
 
 namespace {
+
+/// Notices that the mount was detached while still in use (a lazy unmount), so that readers that wait for events, which
+/// nothing can reach any more, do not keep the daemon alive forever.
+class MountWatch {
+ public:
+  /// Starts a thread, which calls `on_gone` once. Does nothing if the mount is not in mountinfo.
+  MountWatch(std::string mountpoint, std::function<void()> on_gone);
+  /// Stops and joins.
+  ~MountWatch();
+  MountWatch(const MountWatch&) = delete;
+  MountWatch& operator=(const MountWatch&) = delete;
+
+ private:
+  void run();
+  [[nodiscard]] std::optional<std::string> read_table() const;
+  const std::string mountpoint_;
+  std::string mount_;  // its id
+  const std::function<void()> on_gone_;
+  UniqueFd table_;
+  UniqueFd stop_;
+  std::thread thread_;
+};
+
+MountWatch::MountWatch(std::string mountpoint, std::function<void()> on_gone)
+    : mountpoint_(std::move(mountpoint)),
+      on_gone_(std::move(on_gone)),
+      table_(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
+  const auto table = table_ && stop_ ? read_table() : std::nullopt;
+  if (const auto entry = table ? mount_in(*table, mountpoint_) : std::nullopt) {
+    mount_ = entry->id;
+    thread_ = std::thread([this] { run(); });
+  }
+}
+
+MountWatch::~MountWatch() {
+  if (thread_.joinable()) {
+    ::eventfd_write(stop_.get(), 1);
+    thread_.join();
+  }
+}
+
+/// Empty if the table cannot be read completely now.
+std::optional<std::string> MountWatch::read_table() const {
+  try {
+    std::string text;
+    std::array<char, 4096> piece;
+    for (;;) {
+      const ssize_t got = ::pread(table_.get(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
+      if (got <= 0) {
+        return got == 0 ? std::optional(std::move(text)) : std::nullopt;
+      }
+      text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
+/// poll(2) reports POLLPRI for the table whenever something is mounted or unmounted.
+void MountWatch::run() {
+  constexpr int kForever = -1;
+  constexpr int kLookAgain = 1000;
+  for (int wait = kForever;;) {
+    std::array<pollfd, 2> fds{{{stop_.get(), POLLIN, 0}, {table_.get(), POLLPRI, 0}}};
+    ::poll(fds.data(), fds.size(), wait);
+    if ((fds[0].revents & POLLIN) != 0) {
+      return;
+    }
+    const auto table = read_table();
+    const auto entry = table ? mount_in(*table, mountpoint_) : std::nullopt;
+    if (table && (!entry || entry->id != mount_)) {
+      on_gone_();
+      return;
+    }
+    wait = table ? kForever : kLookAgain;
+  }
+}
 
 /// Freed memory stays with the heap it came from, and each thread has a heap of its own: after a walk of the whole
 /// mount a dozen heaps each kept as much as one had needed. So there are two heaps, and large blocks are mapped and

@@ -2,14 +2,21 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
@@ -17,11 +24,55 @@
 #include "fs/daemon.h"
 #include "fs/fuse/fuse_messages.h"
 #include "fs/fuse/mountpoint.h"
-#include "fs/service_manager.h"
 
 namespace arborfs {
 
 namespace {
+
+/// Reports progress to the service manager that started this process, by the protocol of sd_notify(3): a systemd unit
+/// of Type=notify counts as started once the mount works.
+class ServiceManager {
+ public:
+  /// Reads NOTIFY_SOCKET and removes it from the environment: programs started by this one are not part of the service.
+  /// Call it before other threads start.
+  ServiceManager();
+  /// Sends an assignment such as READY=1. Does nothing if there is no service manager.
+  void tell(std::string_view assignment) const;
+
+ private:
+  std::string socket_;  // "" for none; one that begins with '@' is abstract
+};
+
+constexpr const char* kVariable = "NOTIFY_SOCKET";
+
+ServiceManager::ServiceManager() {
+  const char* const named = std::getenv(kVariable);
+  if (named != nullptr && (named[0] == '/' || named[0] == '@') && std::strlen(named) < sizeof(sockaddr_un::sun_path)) {
+    socket_ = named;
+  }
+  ::unsetenv(kVariable);
+}
+
+void ServiceManager::tell(std::string_view assignment) const {
+  if (socket_.empty()) {
+    return;
+  }
+  constexpr timeval kPatience{5, 0};
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket_.copy(address.sun_path, socket_.size());
+  if (socket_.front() == '@') {
+    address.sun_path[0] = '\0';
+  }
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  const ssize_t sent = ::sendto(fd.get(), assignment.data(), assignment.size(), MSG_NOSIGNAL,
+                                reinterpret_cast<const sockaddr*>(&address), length);
+  if (sent < 0) {
+    write_log(LogLevel::warning, "cannot reach the service manager");
+  }
+}
 
 constexpr char kReady = '+';
 

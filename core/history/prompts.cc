@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/json/fold.h"
 #include "core/json/js_text.h"
-#include "core/search/query/fold.h"
 
 namespace arborfs::history {
 
@@ -14,9 +14,9 @@ bool has_words(const std::string& text, const std::vector<std::string>& words) {
   if (words.empty()) {
     return true;
   }
-  const std::string folded = search::folded(text);
+  const std::string plain = folded(text);
   return std::all_of(words.begin(), words.end(),
-                     [&](const std::string& word) { return folded.find(word) != std::string::npos; });
+                     [&](const std::string& word) { return plain.find(word) != std::string::npos; });
 }
 
 /// One more than the limit, so that it is known whether there are more.
@@ -69,7 +69,7 @@ std::vector<std::string> words_of(std::string_view query) {
   std::string word;
   const auto end_word = [&] {
     if (!word.empty()) {
-      words.push_back(search::folded(word));
+      words.push_back(folded(word));
       word.clear();
     }
   };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/json/fold.h"
 #include "core/json/js_text.h"
-#include "core/search/query/fold.h"
 
 namespace arborfs::search {
 

@@ -5,7 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/base/wanted.h"
-#include "core/search/query_checks.h"
+#include "core/search/search.h"
 
 namespace arborfs::search {
 

@@ -3,17 +3,408 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
+#include "core/base/join_words.h"
 #include "core/base/parallel_for.h"
+#include "core/base/result_macros.h"
 #include "core/base/wanted.h"
-#include "core/search/index/search_index.h"
-#include "core/search/query/fold.h"
-#include "core/search/session_search.h"
+#include "core/json/fold.h"
+#include "core/render/names.h"
+#include "core/render/record_renderer.h"
+#include "core/render/text.h"
+#include "core/search/query.h"
+#include "core/search/search_index.h"
 
 namespace arborfs::search {
 
 namespace {
+
+/// That a session matches, and how well.
+struct SessionFindings {
+  std::vector<double> counts;           // of each wanted word: about how many chunks (kChunkBytes) have it
+  double length = 0;                    // of the session's texts, in chunks
+  std::optional<IndexedAnswer> answer;  // of the search index
+};
+
+/// An entry, copied so that no lock is held while its text is read.
+struct Candidate {
+  Ordinal ordinal = kNoEntry;
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+/// The entries of one session that a search reads.
+struct Candidates {
+  std::shared_ptr<const LogSource> log;
+  std::vector<Candidate> entries;
+  std::shared_ptr<const std::vector<IndexedEntry>>
+      indexed;  // all entries of the session, with names in its IndexedSession; null without the search index
+  std::uint32_t generation = 0;  // Session::Guard::generation, without the search index
+};
+
+bool passes(const LogIndex& index, Ordinal ordinal, const Query& query) {
+  const std::int64_t time = index.entry(ordinal).timestamp_ms;
+  if ((query.after_ms || query.before_ms) && time == Entry::kNoTime) {
+    return false;
+  }
+  return (query.role.empty() || folded(index.name(ordinal)) == folded(query.role)) &&
+         (!query.after_ms || time >= *query.after_ms) && (!query.before_ms || time < *query.before_ms);
+}
+
+std::vector<Ordinal> labelled(const LogIndex& index, const std::string& label) {
+  std::vector<Ordinal> entries;
+  for (const Label& one : index.labels()) {
+    if (one.text == label) {
+      entries.push_back(index.find(one.target));
+    }
+  }
+  return entries;
+}
+
+bool is_in(const std::vector<Chunk>& chunks, Ordinal entry) {
+  return std::any_of(chunks.begin(), chunks.end(),
+                     [&](const Chunk& chunk) { return chunk.first <= entry && entry <= chunk.last; });
+}
+
+/// The entries of the session's current state that pass the query's filters, in their order. `chunks`, if not null, are
+/// those of `indexed` to read: entries in others are left out if the session still is as it was indexed. Errors: those
+/// of reading the log.
+Result<Candidates> current_entries(const SessionPtr& session, const Query& query, const IndexedSession* indexed,
+                                   const std::vector<Chunk>* chunks, const std::atomic<bool>* cancelled) {
+  const Session::Use use(session);
+  RETURN_IF_ERROR(session->refresh(Depth::index, cancelled));
+  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  const LogIndex& index = guard.index();
+  const bool is_indexed = indexed != nullptr && is_state_of(*indexed, guard.stat()) && indexed->count() == index.size();
+  const auto chosen = query.label.empty() ? std::vector<Ordinal>() : labelled(index, query.label);
+  Candidates found{guard.log(), {}, nullptr, guard.generation()};
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    const bool has_label = query.label.empty() || std::find(chosen.begin(), chosen.end(), ordinal) != chosen.end();
+    if (has_label && passes(index, ordinal, query) && (!is_indexed || is_in(*chunks, ordinal))) {
+      const Entry& entry = index.entry(ordinal);
+      found.entries.push_back({ordinal, entry.type, entry.offset, index.length(ordinal)});
+    }
+  }
+  return found;
+}
+
+/// The entries of the chunks, in the order of these, without the index of the log. Nothing if the session is not as it
+/// was indexed any more.
+std::optional<Candidates> indexed_entries(const Session& session, const IndexedSession& indexed,
+                                          const std::vector<Chunk>& chunks) {
+  auto log = session.store().open(session.place());
+  auto entries = indexed.entries();
+  if (!log || !entries || !is_state_of(indexed, (*log)->opened())) {
+    return std::nullopt;
+  }
+  Candidates found{std::move(*log), {}, std::make_shared<const std::vector<IndexedEntry>>(std::move(*entries))};
+  for (const Chunk& chunk : chunks) {
+    for (Ordinal ordinal = chunk.first; ordinal <= chunk.last; ++ordinal) {
+      const IndexedEntry& entry = (*found.indexed)[ordinal - 1];
+      found.entries.push_back({ordinal, entry.type, entry.offset, entry.length});
+    }
+  }
+  return found;
+}
+
+/// Errors: stale, io.
+Result<std::string> read_candidate(const Session& session, const Candidates& candidates, const Candidate& one) {
+  return read_text(*session.format().renderer, *candidates.log, one.type, one.offset, one.length);
+}
+
+/// True if the folded text has a code block whose first line is the tool's name: how a text shows a tool call.
+bool calls_tool(std::string_view text, std::string_view tool) {
+  for (std::size_t at = text.find("```"); at != std::string_view::npos; at = text.find("```", at + 1)) {
+    const std::size_t line = text.find('\n', at);
+    if (line == std::string_view::npos) {
+      return false;
+    }
+    const std::string_view rest = text.substr(line + 1);
+    if (rest.starts_with(tool) && (rest.size() == tool.size() || rest[tool.size()] == '\n')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A log was looked at this lately: its session is taken to be as it was then.
+constexpr std::chrono::milliseconds kJustLooked{500};
+
+/// The session's state, at most kJustLooked old.
+std::optional<FileStat> state_of(Session& session, const std::atomic<bool>* cancelled) {
+  const auto since = std::chrono::steady_clock::now() - kJustLooked;
+  if (!session.is_known_since(since, Depth::head) && !session.refresh(Depth::head, cancelled)) {
+    return std::nullopt;
+  }
+  return session.stat();
+}
+
+/// Reads texts of a session until it is known whether it matches.
+class SessionReader {
+ public:
+  SessionReader(const SessionPtr& session, const Query& query, const Options& options,
+                const std::optional<IndexedAnswer>& answer)
+      : session_(session), query_(query), options_(options), has_(query.wanted.size()), blocks_(has_.size()) {
+    for (std::size_t i = 0; answer && !query.filters_entries() && i < has_.size(); ++i) {
+      has_[i] = answer->counts[i] > 0;
+    }
+  }
+
+  /// True if the session matches.
+  Result<bool> run(const Candidates& candidates) {
+    const bool reads_all = !query_.unwanted.empty();
+    for (const Candidate& one : candidates.entries) {
+      if (!reads_all && is_match()) {
+        break;
+      }
+      if (options_.is_over()) {
+        return search_is_over();
+      }
+      ASSIGN_OR_RETURN(const auto text, read_candidate(*session_, candidates, one));
+      ++read_;
+      if (!take(folded(text))) {
+        return false;
+      }
+    }
+    return is_match();
+  }
+
+  /// What was counted, as it would be for the whole session.
+  void estimate(const Candidates& candidates, SessionFindings& findings) const {
+    const double share = read_ == 0 ? 1 : static_cast<double>(candidates.entries.size()) / static_cast<double>(read_);
+    for (const std::uint64_t blocks : blocks_) {
+      findings.counts.push_back(static_cast<double>(blocks) * share);
+    }
+    findings.length = static_cast<double>(bytes_) / kChunkBytes * share;
+  }
+
+ private:
+  /// False if the text has an unwanted word.
+  bool take(const std::string& text) {
+    const auto has = [&](const std::string& word) { return text.find(word) != std::string::npos; };
+    if (std::any_of(query_.unwanted.begin(), query_.unwanted.end(), has)) {
+      return false;
+    }
+    if (!query_.tool.empty() && !calls_tool(text, query_.tool)) {
+      return true;
+    }
+    has_entry_ = true;
+    const std::size_t block = 1 + bytes_ / kChunkBytes;
+    bytes_ += text.size();
+    for (std::size_t i = 0; i < has_.size(); ++i) {
+      if (last_block_.size() < has_.size()) {
+        last_block_.resize(has_.size());
+      }
+      if (last_block_[i] != block && has(query_.wanted[i])) {
+        has_[i] = true;
+        last_block_[i] = block;
+        ++blocks_[i];
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_match() const {
+    const bool has_all = std::all_of(has_.begin(), has_.end(), [](bool one) { return one; });
+    return has_all && (has_entry_ || !query_.filters_entries());
+  }
+
+  const SessionPtr& session_;
+  const Query& query_;
+  const Options& options_;
+  std::vector<bool> has_;                // each wanted word
+  std::vector<std::uint64_t> blocks_;    // that have each wanted word
+  std::vector<std::size_t> last_block_;  // that has it
+  std::size_t bytes_ = 0;
+  std::size_t read_ = 0;
+  bool has_entry_ = false;
+};
+
+/// What was counted, as far as the index knows it.
+void take_counts(IndexedAnswer& answer, SessionFindings& findings) {
+  findings.counts = std::move(answer.counts);
+  for (double& count : findings.counts) {
+    count = std::max(count, 1.0);
+  }
+  findings.length = static_cast<double>(answer.indexed->text_bytes) / kChunkBytes;
+}
+
+/// The texts that may tell whether the session matches.
+Result<Candidates> candidates_for(const SessionPtr& session, const Query& query, const Options& options,
+                                  const IndexLookup* lookup, std::optional<IndexedAnswer>& answer) {
+  if (!answer) {
+    return current_entries(session, query, nullptr, nullptr, options.cancelled);
+  }
+  const auto chunks = lookup->chunks_to_check(*answer);
+  if (query.filters_entries()) {
+    return current_entries(session, query, answer->indexed, &chunks, options.cancelled);
+  }
+  if (auto found = indexed_entries(*session, *answer->indexed, chunks)) {
+    return std::move(*found);
+  }
+  answer.reset();
+  return current_entries(session, query, nullptr, nullptr, options.cancelled);
+}
+
+/// Nothing if the session does not match. The index answers for a session that is as it was indexed; else texts are
+/// read until the answer is known. `lookup` may be null. Errors: those of reading the log; interrupted.
+Result<std::optional<SessionFindings>> search_session(const SessionPtr& session, const Query& query,
+                                                      const Options& options, const IndexLookup* lookup) {
+  SessionFindings findings;
+  if (query.wanted.empty() && query.unwanted.empty() && !query.filters_entries()) {
+    return std::optional(std::move(findings));
+  }
+  if (lookup != nullptr) {
+    const auto state = state_of(*session, options.cancelled);
+    findings.answer = state ? lookup->answer_for(*session, *state) : std::nullopt;
+  }
+  auto& answer = findings.answer;
+  if (answer && !answer->may_match) {
+    return std::optional<SessionFindings>();
+  }
+  if (answer && answer->is_sure() && !query.filters_entries()) {
+    take_counts(*answer, findings);
+    return std::optional(std::move(findings));
+  }
+  ASSIGN_OR_RETURN(const Candidates candidates, candidates_for(session, query, options, lookup, answer));
+  SessionReader reader(session, query, options, answer);
+  ASSIGN_OR_RETURN(const bool is_match, reader.run(candidates));
+  if (!is_match) {
+    return std::optional<SessionFindings>();
+  }
+  if (answer) {
+    take_counts(*answer, findings);
+  } else {
+    reader.estimate(candidates, findings);
+  }
+  return std::optional(std::move(findings));
+}
+
+/// Once it has a hit, a search reads no more than this of the texts of a session for better ones.
+constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
+
+class HitFinder {
+ public:
+  HitFinder(const SessionPtr& session, const Query& query, const Options& options, Match& match)
+      : session_(session), query_(query), options_(options), match_(match) {}
+
+  void run(const Candidates& candidates) {
+    for (const Candidate& one : candidates.entries) {
+      if (is_done()) {
+        match_.has_more = true;
+        break;
+      }
+      const auto text = read_candidate(*session_, candidates, one);
+      if (!text) {
+        match_.has_more = true;  // the session has just changed
+        break;
+      }
+      take(one.ordinal, *text);
+    }
+    std::sort(match_.hits.begin(), match_.hits.end(), [](const Hit& a, const Hit& b) { return a.ordinal < b.ordinal; });
+    name_hits(candidates);
+  }
+
+ private:
+  [[nodiscard]] bool is_done() const {
+    const bool is_full = match_.hits.size() >= options_.most_hits;
+    const bool has_best =
+        std::all_of(words_.begin(), words_.end(), [&](std::size_t words) { return words == query_.wanted.size(); });
+    return (is_full && has_best) || (bytes_ >= kMostBytes && !match_.hits.empty()) || options_.is_over();
+  }
+
+  void take(Ordinal ordinal, const std::string& text) {
+    const std::string folded_text = folded(text);
+    bytes_ += text.size();
+    if (!query_.tool.empty() && !calls_tool(folded_text, query_.tool)) {
+      return;
+    }
+    const auto has = [&](const std::string& word) { return folded_text.find(word) != std::string::npos; };
+    const auto words = static_cast<std::size_t>(std::count_if(query_.wanted.begin(), query_.wanted.end(), has));
+    if (words > 0 || (query_.wanted.empty() && query_.filters_entries())) {
+      keep(ordinal, words, text);
+    }
+  }
+
+  /// Keeps the entries with the most words; of entries with equally many, the first ones.
+  void keep(Ordinal ordinal, std::size_t words, const std::string& text) {
+    auto& hits = match_.hits;
+    if (hits.size() >= options_.most_hits) {
+      match_.has_more = true;
+      const auto least = std::min_element(words_.rbegin(), words_.rend());
+      if (least == words_.rend() || *least >= words) {
+        return;
+      }
+      const auto at = std::distance(words_.begin(), least.base()) - 1;
+      words_.erase(words_.begin() + at);
+      hits.erase(hits.begin() + at);
+    }
+    words_.push_back(words);
+    hits.push_back({ordinal, "", Entry::kNoTime, excerpt_of(text, query_.wanted, options_.excerpt_characters)});
+  }
+
+  void name_hits(const Candidates& candidates) {
+    if (candidates.indexed) {
+      for (Hit& hit : match_.hits) {
+        const IndexedEntry& entry = (*candidates.indexed)[hit.ordinal - 1];
+        (hit.stem = names::padded(hit.ordinal) + "-") += entry.name;
+        hit.time_ms = entry.time_ms;
+      }
+      return;
+    }
+    const auto guard = session_->read();
+    const bool has_same_ordinals = guard && guard->generation() == candidates.generation;
+    if (!has_same_ordinals) {
+      match_.hits.clear();
+      match_.has_more = true;
+      return;
+    }
+    for (Hit& hit : match_.hits) {
+      if (hit.ordinal <= guard->index().size()) {
+        hit.stem = names::entry_stem(guard->index(), hit.ordinal);
+        hit.time_ms = guard->index().entry(hit.ordinal).timestamp_ms;
+      }
+    }
+  }
+
+  const SessionPtr& session_;
+  const Query& query_;
+  const Options& options_;
+  Match& match_;
+  std::vector<std::size_t> words_;  // of each kept hit
+  std::size_t bytes_ = 0;           // that were read
+};
+
+/// Adds the entries of the session of `match` that match, those with the most words first among equals in their order:
+/// at most Options::most_hits. It reads no more than it needs for that, and of a long session only a part.
+void find_hits(const SessionFindings& findings, const Query& query, const Options& options, const IndexLookup* lookup,
+               Match& match) {
+  if (query.wanted.empty() && !query.filters_entries()) {
+    return;
+  }
+  const auto& answer = findings.answer;
+  const SessionPtr& session = match.shown->session();
+  const auto chunks = answer ? lookup->chunks_with_words(*answer) : std::vector<Chunk>();
+  const bool may_use_index = answer && !query.filters_entries();
+  const Session::Use use(session);
+  auto candidates = may_use_index ? indexed_entries(*session, *answer->indexed, chunks) : std::nullopt;
+  if (!candidates) {
+    auto current = current_entries(session, query, answer ? answer->indexed : nullptr, &chunks, options.cancelled);
+    if (!current) {
+      match.has_more = true;
+      return;
+    }
+    candidates = std::move(*current);
+  }
+  HitFinder(session, query, options, match).run(*candidates);
+  match.has_more = match.has_more || (answer && lookup->leaves_out_chunks(*answer));
+}
 
 /// The sessions that pass the filters on sessions, most recently changed first.
 std::vector<const ShownAt*> chosen_sessions(const Catalog& catalog, const CatalogView& view, const Query& query,
@@ -159,6 +550,89 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     return search_is_over();
   }
   return result;
+}
+
+namespace {
+
+constexpr std::size_t kMostShown = 20;        // roles; each custom type of a record is one
+constexpr std::size_t kCharactersShown = 40;  // of each word
+
+std::string shown(std::string_view word) {
+  return visible_line(word, kCharactersShown);
+}
+
+std::vector<std::string> agents_of_stores(const Catalog& catalog) {
+  std::vector<std::string> agents;
+  for (const auto& store : catalog.stores()) {
+    const std::string_view agent = store->format().agent;
+    if (std::find(agents.begin(), agents.end(), agent) == agents.end()) {
+      agents.emplace_back(agent);
+    }
+  }
+  return agents;
+}
+
+using Roles = std::set<std::string, std::less<>>;
+
+/// Adds the roles of the session's entries.
+void add_roles(Session& session, const std::atomic<bool>* cancelled, Roles& roles) {
+  if (!session.refresh(Depth::index, cancelled)) {
+    return;
+  }
+  const auto guard = session.read();
+  const Ordinal count = guard ? guard->index().size() : kNoEntry;
+  for (Ordinal ordinal = 1; ordinal <= count; ++ordinal) {
+    const std::string_view role = guard->index().name(ordinal);
+    if (roles.find(role) == roles.end()) {
+      roles.emplace(role);
+    }
+  }
+}
+
+bool has_role(const Roles& roles, const std::string& wanted) {
+  return std::any_of(roles.begin(), roles.end(), [&](const std::string& role) { return folded(role) == wanted; });
+}
+
+}  // namespace
+
+Result<void> check_agent(const Catalog& catalog, const Query& query) {
+  const auto agents = agents_of_stores(catalog);
+  if (query.agent.empty() || std::find(agents.begin(), agents.end(), query.agent) != agents.end() ||
+      catalog.view()->by_agent.contains(query.agent)) {
+    return {};
+  }
+  return {Errc::invalid_argument,
+          "no store of an agent '" + shown(query.agent) + "' is open; there are stores of " + join_words(agents)};
+}
+
+Result<void> check_role(const Catalog& catalog, const Query& query, const std::atomic<bool>* cancelled) {
+  if (query.role.empty()) {
+    return {};
+  }
+  const std::string wanted = folded(query.role);
+  Roles roles;
+  const auto view = catalog.view();
+  for (const ShownAt* shown_at : view->shown) {
+    const SessionPtr& session = shown_at->session();
+    if (!query.agent.empty() && session->agent() != query.agent) {
+      continue;
+    }
+    const Session::Use use(session);
+    if (cancelled != nullptr && *cancelled) {
+      return search_is_over();
+    }
+    add_roles(*session, cancelled, roles);
+    if (has_role(roles, wanted)) {
+      return {};
+    }
+  }
+  std::vector<std::string> listed;
+  for (const std::string& role : roles) {
+    listed.push_back(shown(role));
+  }
+  listed.resize(std::min(listed.size(), kMostShown));
+  return {Errc::invalid_argument, "no entry has the role '" + shown(query.role) + "'" +
+                                      (listed.empty() ? "" : "; there are entries of " + join_words(listed))};
 }
 
 }  // namespace arborfs::search

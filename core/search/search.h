@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "core/search/excerpt.h"
-#include "core/search/query/is_over.h"
-#include "core/search/query/query.h"
+#include "core/search/query.h"
 #include "core/session/catalog.h"
 
 namespace arborfs::search {
@@ -53,5 +52,14 @@ struct Found {
 /// exclude it. Ranked by BM25, where a word counts once for each part of some 16 KiB of a session. Errors: interrupted
 /// once cancelled, or once the calling thread's work is not Wanted.
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options = {});
+
+/// Fails if the query names an agent of which no store is open and no session is shown. Errors: invalid_argument, with
+/// the agents of the open stores.
+Result<void> check_agent(const Catalog& catalog, const Query& query);
+
+/// Fails if the query names a role that no entry has; only sessions of the query's agent count. Reads their indexes
+/// until one has the role. Errors: invalid_argument, with the roles that there are; interrupted once `cancelled` is
+/// true.
+Result<void> check_role(const Catalog& catalog, const Query& query, const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace arborfs::search

@@ -13,7 +13,6 @@
 #include <optional>
 #include <shared_mutex>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -26,9 +25,55 @@
 #include "core/sqlite/shared_memory_gate.h"
 
 namespace arborfs::sqlite {
+
 namespace {
 
-// The -wal of a database, without SQLite:
+constexpr int kTemporary = SQLITE_OPEN_TEMP_DB | SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_TRANSIENT_DB |
+                           SQLITE_OPEN_SUBJOURNAL | SQLITE_OPEN_DELETEONCLOSE;
+
+sqlite3_vfs* unix_vfs() {
+  return sqlite3_vfs_find("unix");
+}
+
+int open_to_look(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+  if ((flags & kTemporary) == 0) {
+    flags = (flags & ~(SQLITE_OPEN_CREATE | SQLITE_OPEN_READWRITE)) | SQLITE_OPEN_READONLY;
+  }
+  return unix_vfs()->xOpen(unix_vfs(), name, file, flags, out_flags);
+}
+
+int refuse_to_delete(sqlite3_vfs* /*vfs*/, const char* /*name*/, int /*sync_folder*/) {
+  return SQLITE_IOERR_DELETE;
+}
+
+/// SQLite tries a hundred times, and waits longer each time.
+int wait_a_little(sqlite3_vfs* /*vfs*/, int microseconds) {
+  constexpr int kLongest = 1000;
+  return unix_vfs()->xSleep(unix_vfs(), std::min(microseconds, kLongest));
+}
+
+sqlite3_vfs make_looking_vfs() {
+  sqlite3_vfs vfs = *unix_vfs();
+  vfs.zName = "arborfs-looking";
+  vfs.pNext = nullptr;
+  vfs.xOpen = open_to_look;
+  vfs.xDelete = refuse_to_delete;
+  vfs.xSleep = wait_a_little;
+  return vfs;
+}
+
+/// The name of SQLite's access to files for a connection that only looks, registered by the first call: no file is
+/// created, truncated or removed, and a -wal is opened for reading only. SQLite by itself would create a -wal that is
+/// missing, even for a read-only connection. It waits a tenth of a second in all, instead of ten, before it gives up a
+/// -wal that it cannot make sense of.
+const char* looking_vfs() {
+  static sqlite3_vfs vfs = [] {
+    set_up();
+    return make_looking_vfs();
+  }();
+  static const int registered = sqlite3_vfs_register(&vfs, 0);
+  return registered == SQLITE_OK ? vfs.zName : nullptr;
+}
 
 constexpr std::size_t kHeader = 32;
 constexpr std::size_t kFrameHeader = 24;
@@ -74,55 +119,6 @@ bool may_hold_pages_in_wal(const std::string& path) {
   }
   const std::uint32_t page = page_size_in(header);
   return page != 0 && st.size >= kHeader + kFrameHeader + page;
-}
-
-// SQLite's access to files for a connection that only looks: no file is created, truncated or removed, and a -wal is
-// opened for reading only. SQLite by itself would create a -wal that is missing, even for a read-only connection. It
-// waits a tenth of a second in all, instead of ten, before it gives up a -wal that it cannot make sense of.
-// Internal to core/sqlite.
-
-constexpr int kTemporary = SQLITE_OPEN_TEMP_DB | SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_TRANSIENT_DB |
-                           SQLITE_OPEN_SUBJOURNAL | SQLITE_OPEN_DELETEONCLOSE;
-
-sqlite3_vfs* unix_vfs() {
-  return sqlite3_vfs_find("unix");
-}
-
-int open_to_look(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int flags, int* out_flags) {
-  if ((flags & kTemporary) == 0) {
-    flags = (flags & ~(SQLITE_OPEN_CREATE | SQLITE_OPEN_READWRITE)) | SQLITE_OPEN_READONLY;
-  }
-  return unix_vfs()->xOpen(unix_vfs(), name, file, flags, out_flags);
-}
-
-int refuse_to_delete(sqlite3_vfs* /*vfs*/, const char* /*name*/, int /*sync_folder*/) {
-  return SQLITE_IOERR_DELETE;
-}
-
-/// SQLite tries a hundred times, and waits longer each time.
-int wait_a_little(sqlite3_vfs* /*vfs*/, int microseconds) {
-  constexpr int kLongest = 1000;
-  return unix_vfs()->xSleep(unix_vfs(), std::min(microseconds, kLongest));
-}
-
-sqlite3_vfs make_looking_vfs() {
-  sqlite3_vfs vfs = *unix_vfs();
-  vfs.zName = "arborfs-looking";
-  vfs.pNext = nullptr;
-  vfs.xOpen = open_to_look;
-  vfs.xDelete = refuse_to_delete;
-  vfs.xSleep = wait_a_little;
-  return vfs;
-}
-
-/// Its name for sqlite3_open_v2; registered by the first call. Any thread.
-const char* looking_vfs() {
-  static sqlite3_vfs vfs = [] {
-    set_up();
-    return make_looking_vfs();
-  }();
-  static const int registered = sqlite3_vfs_register(&vfs, 0);
-  return registered == SQLITE_OK ? vfs.zName : nullptr;
 }
 
 constexpr const char* kCannotLook = "cannot open the database";

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/render/names.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 

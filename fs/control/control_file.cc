@@ -5,8 +5,12 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/render/names.h"
 #include "core/writer/verb_usage.h"
 #include "fs/control/client_process.h"
+#include "fs/control/write_ops.h"
+#include "fs/nodes/node_families.h"
+#include "fs/tree/resolve_session.h"
 
 namespace arborfs {
 
@@ -336,6 +340,165 @@ void ControlFile::release() {
     }
   }
   static_cast<void>(take_waiting());
+}
+
+namespace {
+
+constexpr std::size_t kIdNameBytes = 240;
+constexpr std::size_t kFewChanges = 64;
+
+/// The views that may report a write that changed nothing, such as status.json after a refused write.
+void add_texts(NodeId session, std::vector<Invalidation>& out) {
+  for (const ViewRow& view : session_views()) {
+    if (view.validity == Validity::text) {
+      out.push_back({session, std::string(view.name)});
+    }
+  }
+}
+
+}  // namespace
+
+WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
+  Shown now;
+  now.sequence = state_.catalog.feed().last_sequence();
+  if (session) {
+    const auto view = state_.catalog.view();
+    now.path = shown_path(*view, *session);
+    const auto found = view->where.find(session->number());
+    now.starter = found == view->where.end() ? 0 : found->second.starter;
+    now.id_name = names::encode(session->head().header.id, kIdNameBytes);
+  }
+  return now;
+}
+
+void WriteBarrier::refused(const SessionPtr& session, std::string_view doing, const Error& why) {
+  const Shown before = shown(session);
+  writer_.note_outcome(session, doing, &why);
+  settle(session, before, false);
+}
+
+void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool is_done) {
+  state_.note_own_write(session ? session->number() : 0);
+  if (session && !is_done) {
+    session->forget_look();
+  }
+  std::vector<Invalidation> more{{NodeId::root(), "status.json"}};
+  if (session) {
+    const Shown now = shown(session);
+    if (const std::uint32_t home = state_.slots.find(session->number(), 0); home != 0) {
+      add_texts(NodeId(Kind::session, home, 0), more);
+    }
+    if (before.path != now.path || before.id_name != now.id_name) {
+      add_place(before, now, more);
+      add_place(now, before, more);
+    }
+  }
+  tell(before.sequence, std::move(more));
+}
+
+/// Bypasses the invalidator's thread where possible: when nothing has changed, or when only attributes need to be
+/// invalidated.
+void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
+  const InvalidationMap map(state_);
+  more = map.known(std::move(more));
+  if (more.empty() && news_.has_told(since, state_.catalog.feed().last_sequence())) {
+    return;
+  }
+  const auto changes = state_.catalog.feed().after(since, kFewChanges);
+  auto all = map.forgets(changes);
+  all.insert(all.end(), more.begin(), more.end());
+  if (changes.size() == kFewChanges || !news_.tell_at_once(all)) {
+    news_.tell_and_wait(std::move(more));
+  } else if (!changes.empty()) {
+    news_.note_told(since, changes.back().sequence);
+  }
+}
+
+/// Invalidates where a session was shown, if it is no longer shown there.
+void WriteBarrier::add_place(const Shown& was, const Shown& is, std::vector<Invalidation>& out) const {
+  if (was.path.empty() || was.path == is.path) {
+    return;
+  }
+  out.push_back({NodeId(Kind::projects, 0, 0), ""});
+  out.push_back({NodeId(Kind::by_id, 0, 0), was.id_name});
+  const auto view = state_.catalog.view();
+  for (const auto& [agent, places] : view->by_agent) {
+    out.push_back({shortcut_nodes::agent_folder(agent), was.id_name});
+  }
+  InvalidationMap(state_).add_place(was.path, was.starter, out);
+}
+
+namespace {
+
+const Verb* verb_of(NodeId node) {
+  switch (node.kind()) {
+    case Kind::new_control:
+      return find_verb("new");
+    case Kind::branch_append:
+      return find_verb("append");
+    default:
+      break;
+  }
+  if (is_view(node.kind())) {
+    return find_verb(view_of(node.kind()).name);
+  }
+  const std::uint32_t place = ControlInodes::verb_place(node);
+  return place < all_verbs().size() ? &all_verbs()[place] : nullptr;
+}
+
+std::string shown_name(MountState& state, const SessionPtr& session) {
+  const auto view = state.catalog.view();
+  const auto found = view->where.find(session->number());
+  return found == view->where.end() ? session->stem() : found->second.name();
+}
+
+Result<std::string> leaf_text(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+  const Ordinal leaf = guard.leaf();
+  return leaf == kNoEntry ? "root\n" : std::string(guard.index().id(leaf).text) + "\n";
+}
+
+}  // namespace
+
+std::string spelled_entry(const LogIndex& index, Ordinal ordinal) {
+  const EntryId id = index.id(ordinal);
+  const bool is_exact = id.kind != EntryId::Kind::missing && index.find(id.text) == ordinal;
+  return is_exact ? std::string(id.text) : "#" + std::to_string(ordinal);
+}
+
+Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node, pid_t client) {
+  MountState& state = vfs_.state();
+  ControlFile::Target target;
+  target.node = ControlInodes::first_inode(node);
+  target.verb = verb_of(node);
+  if (target.verb == nullptr) {
+    return stale_error();
+  }
+  const Verb& verb = *target.verb;
+  std::string file(verb.name);
+  if (node.kind() != Kind::new_control) {
+    ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+    target.subject.session = ref.session;
+  }
+  target.content = [usage = usage_text(verb, target.subject)](RequestContext&) { return Result<std::string>(usage); };
+  if (node.kind() == Kind::branch_append) {
+    ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
+    target.subject.at = spelled_entry(guard.index(), node.item());
+    file = "branches/" + names::branch_stem(guard.index(), node.item()) + "/" + file;
+  } else if (is_view(node.kind())) {
+    ASSIGN_OR_RETURN(auto document, document_of_node(state, call, node));
+    target.document = document;
+    target.content = [shown = std::move(document)](RequestContext&) { return shown->content->read_all(); };
+  } else if (verb.name == "branch") {
+    target.content = [&state, node](RequestContext& reading) { return leaf_text(state, reading, node); };
+  }
+  target.opener = thread_group_of(client);
+  target.path_tail = [this, session = target.subject.session, file] {
+    return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
+  };
+  return std::make_shared<ControlFile>(writes_, open_, std::move(target),
+                                       std::make_unique<ControlInodes::Stay>(state.control_inodes, node));
 }
 
 }  // namespace arborfs

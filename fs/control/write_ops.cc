@@ -7,9 +7,42 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/writer/resolve_target.h"
-#include "fs/nodes/nodes.h"
+#include "fs/control/client_process.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
+
+void RecursiveRemoves::note(pid_t client, std::uint32_t session) {
+  const std::uint64_t process = identity_of(thread_group_of(client));
+  if (process == 0) {
+    return;
+  }
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  if (last_.size() >= kMost) {
+    std::erase_if(last_, [&](const auto& row) { return now - row.second > kMemory; });
+  }
+  if (last_.size() >= kMost) {
+    last_.clear();
+  }
+  last_[{session, process}] = now;
+}
+
+bool RecursiveRemoves::is_at_work(pid_t client, std::uint32_t session) {
+  const std::uint64_t process = identity_of(thread_group_of(client));
+  const std::lock_guard lock(mutex_);
+  const auto found = last_.find({session, process});
+  if (found == last_.end() || Clock::now() - found->second > kMemory) {
+    return false;
+  }
+  found->second = Clock::now();
+  return true;
+}
+
+void RecursiveRemoves::forget(std::uint32_t session) {
+  const std::lock_guard lock(mutex_);
+  last_.erase(last_.lower_bound({session, 0}), last_.lower_bound({session + 1, 0}));
+}
 
 namespace {
 
@@ -130,7 +163,7 @@ Result<Found> WriteOps::symlink(RequestContext& call, const NameIn& at, std::str
   return vfs_.lookup(call, at.folder, at.name);
 }
 
-/// Removes a name inside a session that is not a label; see recursive_remove.h.
+/// Removes a name inside a session that is not a label; see RecursiveRemoves.
 Result<void> WriteOps::remove_inside(NodeId folder, pid_t client) {
   const auto slot = vfs_.state().slots.at(folder.slot());
   if (!is_inside_session(folder) || !slot) {

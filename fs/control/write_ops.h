@@ -8,16 +8,48 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fs/control/control_file.h"
-#include "fs/control/recursive_remove.h"
 #include "fs/nodes/vfs.h"
 
 namespace arborfs {
+
+/// `rm -r` of a session. rm removes a folder from the inside, file by file, but a session can only be removed as a
+/// whole: so with -o allow_delete an unlink inside a session succeeds without effect, and the rmdir of the session
+/// itself moves it to the trash; without the option both are refused. In labels/ an unlink has an effect of its own, it
+/// clears a label; that must not happen during `rm -r`, with or without the option. labels/ is listed last in a
+/// session, and a process that has tried to unlink anything else in the session within kMemory is removing it. The same
+/// holds for the sessions in its children/, if they are removed with it: then their rmdir has no effect of its own
+/// either.
+///
+/// Thread-safe; mutex_ is a leaf.
+class RecursiveRemoves {
+ public:
+  static constexpr std::chrono::minutes kMemory{1};
+
+  /// The thread `client` tried to unlink something in a session other than a label.
+  void note(pid_t client, std::uint32_t session);
+  /// True if the process of `client` is removing the session; then restarts kMemory.
+  bool is_at_work(pid_t client, std::uint32_t session);
+  /// The session was removed, or the removal was refused: no process is removing it any more.
+  void forget(std::uint32_t session);
+
+ private:
+  static constexpr std::size_t kMost = 1024;
+  using Clock = std::chrono::steady_clock;
+  using Key = std::pair<std::uint32_t, std::uint64_t>;  // session, identity of the process
+  std::mutex mutex_;
+  std::map<Key, Clock::time_point> last_;  // guarded by mutex_
+};
 
 /// The flags of rename(2).
 enum class RenameMode { replace, no_replace, exchange };
@@ -46,7 +78,7 @@ class WriteOps {
   /// A new link in labels/: sets a label on the entry that the last part of `target` names. Errors: not_permitted
   /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that cannot be used for a label).
   Result<Found> symlink(RequestContext& call, const NameIn& at, std::string_view target);
-  /// In labels/ clears a label; elsewhere see recursive_remove.h.
+  /// In labels/ clears a label; elsewhere see RecursiveRemoves.
   Result<void> unlink(RequestContext& call, const NameIn& at, pid_t client);
   /// Moves a session in a project or in children/ to the trash. Errors: not_permitted unless mounted with allow_delete,
   /// and for other folders.

@@ -4,6 +4,7 @@
 
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -93,5 +94,14 @@ class InterruptWatch {
   bool stopping_ = false;                               // guarded by mutex_
   std::thread thread_;
 };
+
+/// True if the thread `tid` has a pending signal, which it does not block, that asks it to stop (KILL, INT, TERM, HUP,
+/// QUIT), if it is gone, or if it cannot be seen from here. Reads /proc; false if no descriptors are left for that, so
+/// ask again later. Any thread.
+bool is_asked_to_stop(pid_t tid);
+
+/// True if the process of `tid` is being killed or is gone. A deadly signal without a handler shows as SIGKILL. False
+/// for a client without a number here (from another pid namespace).
+bool is_killed(pid_t tid);
 
 }  // namespace arborfs

@@ -15,6 +15,18 @@
 
 namespace arborfs {
 
+struct statvfs space_of(std::string folder) {
+  struct statvfs found {};
+  while (::statvfs(folder.c_str(), &found) != 0) {
+    const std::size_t slash = folder.find_last_of('/');
+    if ((errno != ENOENT && errno != ENOTDIR) || slash == std::string::npos || folder == "/") {
+      return {};
+    }
+    folder.resize(slash == 0 ? 1 : slash);
+  }
+  return found;
+}
+
 namespace {
 
 /// One per processor: requests are short, and for each the kernel wakes a sleeping thread. At least one more than

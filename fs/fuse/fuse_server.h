@@ -3,24 +3,74 @@
 // a callback, no lock is held across an answer (CONTRACT.md 8.1, 8.2).
 #pragma once
 
+#include <sys/statvfs.h>
+
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
+#include "core/base/patient_ask.h"
 #include "fs/cache/read_ahead.h"
 #include "fs/control/write_ops.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_request.h"
 #include "fs/fuse/fuse_request_loop.h"
 #include "fs/fuse/mount_settings.h"
-#include "fs/fuse/open_handles.h"
-#include "fs/fuse/store_space.h"
-#include "fs/fuse/submount_pools.h"
 #include "fs/fuse/worker_pool.h"
 #include "fs/nodes/vfs.h"
 
 namespace arborfs {
+
+/// All handles that the kernel holds, of any kind. The kernel releases most of them; those that it still holds when the
+/// mount is removed are freed with the table. Thread-safe.
+class OpenHandles {
+ public:
+  /// Returns the number that the kernel will use for the handle.
+  std::uint64_t add(std::shared_ptr<void> handle) {
+    const auto number = reinterpret_cast<std::uint64_t>(handle.get());
+    const std::lock_guard lock(mutex_);
+    handles_[number] = std::move(handle);
+    return number;
+  }
+  /// Removes a handle from the table and returns it.
+  std::shared_ptr<void> take(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    auto node = handles_.extract(number);
+    return node ? std::move(node.mapped()) : nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<void>> handles_;  // guarded by mutex_
+};
+
+/// The free space of the store's file system, for statfs. That file system may hang: requests wait at most kPatience,
+/// and until it answers, its last answer is used. Thread-safe.
+class StoreSpace {
+ public:
+  /// May hang; returns all zeros if it fails.
+  using Ask = std::function<struct statvfs()>;
+  static constexpr std::chrono::milliseconds kPatience{100};
+  static constexpr std::chrono::seconds kFresh{1};
+
+  explicit StoreSpace(Ask ask) : asked_(std::move(ask), kPatience, kFresh) {}
+  /// All zeros before the first answer.
+  struct statvfs now() {
+    return asked_.now().value;
+  }
+
+ private:
+  PatientAsk<struct statvfs> asked_;
+};
+
+/// The file system of `folder`, or of the nearest folder above it that exists.
+struct statvfs space_of(std::string folder);
 
 class FuseServer {
  public:

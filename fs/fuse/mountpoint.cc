@@ -11,22 +11,60 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <sstream>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/base/unique_fd.h"
 #include "core/os/file.h"
-#include "fs/fuse/hung_mount.h"
 
 namespace arborfs {
 
 namespace {
+
+constexpr std::chrono::seconds kAnswerPatience{5};
+
+bool abort_with_control_file(const MountEntry& mount) {
+  const std::string path = "/sys/fs/fuse/connections/" + mount.minor + "/abort";
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file && ::write(file.get(), "1", 1) == 1;
+}
+
+/// False if the file system at `path` does not answer within five seconds: its daemon is stopped, or was killed while
+/// one of its threads invalidated a name and waited for a program that held the folder and waited for the daemon.
+/// Asks in a thread, which ends with the process at the latest: a signal frees a request that nobody has read.
+bool answers(const std::string& path) {
+  std::promise<void> answered;
+  const auto answer = answered.get_future();
+  try {
+    std::thread([path, answered = std::move(answered)]() mutable {
+      struct statvfs st {};
+      static_cast<void>(::statvfs(path.c_str(), &st));
+      answered.set_value();
+    }).detach();
+  } catch (const std::system_error&) {
+    return true;  // the caller finds out by itself
+  }
+  return answer.wait_for(kAnswerPatience) == std::future_status::ready;
+}
+
+/// Ends the connection of a mount, so that programs that wait for it fail with ECONNABORTED or ENOTCONN: the kernel
+/// does so only if it is told to. Does nothing if this process may not: it needs the control files of FUSE, which
+/// belong to the user of the mount, or CAP_SYS_ADMIN.
+void abort_connection(const MountEntry& mount) {
+  if (!abort_with_control_file(mount)) {
+    ::umount2(mount.path.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW);  // even if it fails with EBUSY
+  }
+}
 
 constexpr int kMaxLinks = 40;
 constexpr int kMaxStacked = 16;

@@ -46,8 +46,8 @@ Result<void> check_apart(const std::string& mountpoint, const std::vector<std::s
 /// Unmounts the arborfs at a path; lazily if it is busy. Errors: io.
 Result<void> detach(const std::string& path);
 
-/// Unmounts the arborfs at `mountpoint`, at once even if busy. If it does not answer, ends its connection first
-/// (hung_mount.h). If nothing is mounted there, this succeeds and sets `said` to a message. Errors: invalid_argument if
+/// Unmounts the arborfs at `mountpoint`, at once even if busy. If it does not answer, ends its connection first.
+/// If nothing is mounted there, this succeeds and sets `said` to a message. Errors: invalid_argument if
 /// another file system is mounted there, io.
 Result<void> unmount(const std::string& mountpoint, std::string* said = nullptr);
 

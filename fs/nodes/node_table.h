@@ -1,5 +1,5 @@
 // The table of everything in the mount: one row for each kind of node, with its functions for attributes, listing and
-// opening. The views of a session share one row; session_views.h distinguishes them.
+// opening (node_families.h). The views of a session share one row; session_views.h distinguishes them.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ namespace arborfs {
 /// Functions are null where they do not apply to a kind. Errors of all: stale (gone; the kernel then looks the path up
 /// again), interrupted (deferred), io and the errors of reading a log.
 struct NodeRow {
-  Kind kind;
+  Kind kind{};
   std::string_view word;  // part of the inode number, except of views (word_of); must never change
-  Result<Attr> (*attr)(MountState&, RequestContext&, NodeId);
+  Result<Attr> (*attr)(MountState&, RequestContext&, NodeId) = nullptr;
   Result<Child> (*lookup)(MountState&, RequestContext&, NodeId, std::string_view name) = nullptr;  // folders; not_found
   Result<ListingPtr> (*list)(MountState&, RequestContext&, NodeId) = nullptr;                      // folders
   Result<OpenFilePtr> (*open)(MountState&, RequestContext&, NodeId) = nullptr;                     // files

@@ -1,12 +1,13 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <utility>
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
 #include "core/store/stored_files.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::artifact_nodes {
 
@@ -72,8 +73,6 @@ Result<Child> child_of(MountState& state, NodeId node, const std::string& folder
   return Child{NodeId(is_folder ? Kind::artifact_dir : Kind::artifact_file, node.slot(), number), CacheTtl::moment};
 }
 
-}  // namespace
-
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto place, place_of(state, node));
   ASSIGN_OR_RETURN(const auto st, stat_of(place));
@@ -131,6 +130,16 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& /*call*/, NodeId nod
     return stale_error();
   }
   return OpenFilePtr(std::make_shared<DiskFile>(std::make_shared<const File>(std::move(*file)), false));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::artifact_dir, "artifacts", attr, lookup, list),
+      file_row(Kind::artifact_file, "artifact", attr, open),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::artifact_nodes

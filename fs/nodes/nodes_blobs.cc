@@ -1,6 +1,8 @@
+#include <array>
+
 #include "core/base/result_macros.h"
 #include "core/views/image_content.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::blob_nodes {
 
@@ -24,8 +26,6 @@ Result<void> check_answers(const Catalog& catalog) {
 Error gone_or(const Error& error) {
   return error.code == Errc::not_found ? stale_error() : error;
 }
-
-}  // namespace
 
 Result<Attr> folder_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), state.mounted_ns);
@@ -85,6 +85,16 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
     return gone_or(file.error());
   }
   return OpenFilePtr(std::make_shared<DiskFile>(std::move(*file), true));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::blobs, "blobs", folder_attr, lookup, list),
+      file_row(Kind::blob, "blob", attr, open),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::blob_nodes

@@ -6,7 +6,7 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/views/item_views.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::branch_nodes {
 
@@ -68,8 +68,6 @@ Result<At> at(MountState& state, RequestContext& call, NodeId node) {
   }
   return At{std::move(ref), std::move(guard)};
 }
-
-}  // namespace
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   if (name.starts_with(".")) {
@@ -174,6 +172,8 @@ Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId nod
   return ListingPtr(std::make_shared<EntriesSnapshot>(here.ref, here.guard, kPathRow, std::move(path)));
 }
 
+}  // namespace
+
 /// The bytes never change within a generation, but the mtime is the log's.
 Result<Attr> document_attr(MountState& state, RequestContext& call, const SessionRef& ref, NodeId node) {
   const bool is_context = node.kind() == Kind::branch_context;
@@ -191,6 +191,8 @@ Result<Attr> document_attr(MountState& state, RequestContext& call, const Sessio
   return Attr{node, ino, FileType::file, CacheTtl::moment, facts->size, guard.stat().mtime_ns};
 }
 
+namespace {
+
 Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   return symlink_of(here.guard, here.ref.seed, node);
@@ -199,6 +201,20 @@ Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
 Result<std::string> link_target(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto here, at(state, call, node));
   return target_of(here.guard.index(), node);
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::branches, "branches", session_nodes::folder_attr, lookup, list),
+      folder_row(Kind::branch, "branch", branch_attr, branch_lookup, branch_list),
+      folder_row(Kind::branch_entries, "branch-entries", branch_attr, path_lookup, path_list),
+      link_row(Kind::branch_entry_link, "branch-entry", link_attr, link_target),
+      link_row(Kind::branch_alias, "branch-alias", link_attr, link_target),
+      link_row(Kind::current_link, "current", link_attr, link_target),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::branch_nodes

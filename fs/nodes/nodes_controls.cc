@@ -1,6 +1,8 @@
+#include <array>
+
 #include "core/base/result_macros.h"
 #include "core/writer/verbs.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::control_nodes {
 
@@ -19,6 +21,8 @@ bool is_in(const MountState& state, const Session& session, std::string_view ver
   return !state.read_only && row != nullptr && row->is_taken_by(session.format());
 }
 
+namespace {
+
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   if (node.kind() == Kind::new_control) {
     return control_attr(state, node, stable_ino(0, word_of(node)));
@@ -33,6 +37,17 @@ Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   }
   ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
   return control_attr(state, node, entry_ino(ref.seed, word_of(node), guard.index(), node.item()));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      file_row(Kind::new_control, "new", attr, nullptr),
+      file_row(Kind::control, "control", attr, nullptr),
+      file_row(Kind::branch_append, "branch-append", attr, nullptr),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::control_nodes

@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <array>
 
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/views/item_views.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::entry_nodes {
 
@@ -66,6 +67,8 @@ Result<Attr> attr(MountState& /*state*/, RequestContext& /*call*/, const Session
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   return attr_in(guard, ref.seed, node);
 }
+
+namespace {
 
 /// A full stem names its entry forever once it is settled; an id or a number may name another entry later.
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
@@ -131,6 +134,8 @@ Result<ListingPtr> images_list(MountState& state, RequestContext& call, NodeId n
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
+}  // namespace
+
 /// Only the store knows the size of a blob, and a missing blob may be added later.
 Result<Attr> image_attr(MountState& state, RequestContext& /*call*/, const SessionRef& ref, NodeId node) {
   const auto facts = view_facts(*ref.session, item_views::image, node.item(), state.catalog);
@@ -145,6 +150,15 @@ Result<Attr> image_attr(MountState& state, RequestContext& /*call*/, const Sessi
   return Attr{node,           ino,
               FileType::file, is_fixed ? CacheTtl::forever : CacheTtl::glance,
               facts->size,    entry_time(guard, image.ordinal)};
+}
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::entries, "entries", session_nodes::folder_attr, lookup, list),
+      folder_row(Kind::texts, "texts", session_nodes::folder_attr, lookup, list),
+      folder_row(Kind::images, "images", session_nodes::folder_attr, images_lookup, images_list),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::entry_nodes

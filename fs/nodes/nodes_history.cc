@@ -1,7 +1,9 @@
+#include <array>
+
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/history/recent_history.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::history_nodes {
 
@@ -79,8 +81,6 @@ Result<ShownDay> day_for(MountState& state, RequestContext& call, NodeId node) {
   return is_right ? Result<ShownDay>(*shown) : Result<ShownDay>(stale_error());
 }
 
-}  // namespace
-
 /// While a history cannot be looked at, the folder is as old as the mount.
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   const auto written = while_answering<std::int64_t>(state, call, [&state](const auto* /*cancelled*/) {
@@ -151,6 +151,16 @@ Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId no
     return stale_error();
   }
   return file_of(state.documents.put(literal_document(attr_of_day(*shown), *text), false));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::history, "history", attr, lookup, list),
+      file_row(Kind::history_file, "history-file", file_attr, file_open),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::history_nodes

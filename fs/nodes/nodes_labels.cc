@@ -1,8 +1,10 @@
+#include <array>
+
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/render/views.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::label_nodes {
 
@@ -22,8 +24,6 @@ NodeId damage_node(const Session::Guard& guard, NodeId folder, std::uint32_t hom
   const bool is_tail = damage.in_progress || damage.offset + damage.length >= guard.index().scanned_size();
   return is_tail ? NodeId(Kind::damage_tail, home, guard.epoch()) : NodeId(Kind::damage_run, folder.slot(), at);
 }
-
-}  // namespace
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
@@ -49,17 +49,17 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
+Result<std::string> link_target(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
+  return target_of(guard.index(), node.item());
+}
+
 Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto target, link_target(state, call, node));
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   return symlink_attr(node, entry_ino(ref.seed, word_of(node), guard.index(), node.item()), CacheTtl::forever, target,
                       entry_nodes::entry_time(guard, node.item()));
-}
-
-Result<std::string> link_target(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
-  return target_of(guard.index(), node.item());
 }
 
 Result<Child> damage_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
@@ -88,6 +88,8 @@ Result<ListingPtr> damage_list(MountState& state, RequestContext& call, NodeId n
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard.epoch()));
 }
 
+}  // namespace
+
 Result<Attr> run_attr(MountState& /*state*/, RequestContext& /*call*/, const SessionRef& ref, NodeId node) {
   ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
   const auto all = shown_damage(guard);
@@ -97,6 +99,15 @@ Result<Attr> run_attr(MountState& /*state*/, RequestContext& /*call*/, const Ses
   const Damage& damage = all[node.item()];
   const std::uint64_t ino = stable_ino(ref.seed, word_of(node), std::to_string(damage.offset));
   return Attr{node, ino, FileType::file, CacheTtl::forever, damage.length, guard.stat().mtime_ns};
+}
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::labels, "labels", session_nodes::folder_attr, lookup, list),
+      folder_row(Kind::damage, "damage", session_nodes::folder_attr, damage_lookup, damage_list),
+      link_row(Kind::label_link, "label", link_attr, link_target),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::label_nodes

@@ -1,7 +1,9 @@
+#include <array>
+
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::project_nodes {
 
@@ -64,8 +66,6 @@ SessionFolderPtr children_of(const SessionRef& ref) {
   return found == ref.view->children.end() ? nullptr : found->second;
 }
 
-}  // namespace
-
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), state.view_time(*state.catalog.view()));
 }
@@ -92,6 +92,8 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
 }
 
+}  // namespace
+
 Result<Attr> project_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   const auto view = state.catalog.view();
   if (const auto project = view->project(node.item())) {
@@ -103,6 +105,8 @@ Result<Attr> project_attr(MountState& state, RequestContext& /*call*/, NodeId no
   return cwd ? Result<Attr>(directory_attr(node, project_ino(*cwd, node), state.view_time(*view)))
              : Result<Attr>(stale_error());
 }
+
+namespace {
 
 Result<Child> project_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
   const auto project = project_at(state, node);
@@ -172,6 +176,14 @@ Result<OpenFilePtr> cwd_open(MountState& state, RequestContext& call, NodeId nod
       std::make_shared<SnapshotFile>(state.documents.put(literal_document(*attr, cwd_text(**project)), false)));
 }
 
+Result<std::string> alias_target(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const auto project = project_at(state, node);
+  if (!project || name_tag(**project) != node.slot()) {
+    return stale_error();
+  }
+  return (*project)->name;
+}
+
 Result<Attr> alias_attr(MountState& state, RequestContext& call, NodeId node) {
   const auto target = alias_target(state, call, node);
   const auto project = project_at(state, node);
@@ -181,12 +193,17 @@ Result<Attr> alias_attr(MountState& state, RequestContext& call, NodeId node) {
   return symlink_attr(node, project_ino((*project)->cwd, node), CacheTtl::moment, *target, state.mounted_ns);
 }
 
-Result<std::string> alias_target(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto project = project_at(state, node);
-  if (!project || name_tag(**project) != node.slot()) {
-    return stale_error();
-  }
-  return (*project)->name;
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::projects, "projects", attr, lookup, list),
+      folder_row(Kind::project, "project", project_attr, project_lookup, project_list),
+      file_row(Kind::project_cwd, "cwd", cwd_attr, cwd_open),
+      link_row(Kind::project_alias, "project-alias", alias_attr, alias_target),
+      folder_row(Kind::children, "children", children_attr, children_lookup, children_list),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::project_nodes

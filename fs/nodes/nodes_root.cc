@@ -5,7 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/render/views.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 
@@ -130,6 +130,8 @@ Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call
 
 namespace root_nodes {
 
+namespace {
+
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, 1, state.mounted_ns);
 }
@@ -210,6 +212,19 @@ Result<Attr> events_link_attr(MountState& state, RequestContext& /*call*/, NodeI
 
 Result<std::string> events_link_target(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
   return std::string(kStream);
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::root, "root", attr, lookup, list),
+      file_row(Kind::readme, "readme", readme_attr, readme_open),
+      file_row(Kind::mount_status, "mount-status", status_attr, status_open),
+      file_row(Kind::events, "events", events_attr, nullptr),
+      link_row(Kind::events_link, "events-link", events_link_attr, events_link_target),
+  };
+  return kRows;
 }
 
 }  // namespace root_nodes

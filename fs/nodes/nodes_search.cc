@@ -1,9 +1,11 @@
+#include <array>
+
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
-#include "core/search/query/query.h"
-#include "core/search/query_checks.h"
-#include "fs/nodes/nodes.h"
+#include "core/search/query.h"
+#include "core/search/search.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::search_nodes {
 
@@ -119,8 +121,6 @@ Result<Child> link_lookup(MountState& state, RequestContext& call, NodeId node, 
   return no_such_name();
 }
 
-}  // namespace
-
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), state.mounted_ns);
 }
@@ -186,6 +186,18 @@ Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
 Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(auto document, document_for(state, call, node));
   return OpenFilePtr(std::make_shared<SnapshotFile>(std::move(document)));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::search, "search", attr, lookup, list),
+      folder_row(Kind::search_query, "search-query", query_attr, query_lookup, query_list),
+      file_row(Kind::search_excerpts, "search-excerpts", file_attr, file_open),
+      file_row(Kind::search_hits, "search-hits", file_attr, file_open),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::search_nodes

@@ -4,7 +4,7 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/writer/verbs.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 
@@ -65,7 +65,7 @@ void add_controls(std::vector<SessionRow>& rows) {
   }
 }
 
-/// All names, in the order of the listing: labels last (recursive_remove.h).
+/// All names, in the order of the listing: labels last (RecursiveRemoves).
 const std::vector<SessionRow>& session_rows() {
   static const std::vector<SessionRow> rows = [] {
     std::vector<SessionRow> all;
@@ -230,6 +230,8 @@ std::vector<std::string_view> changing_names(Change::Kind change) {
 
 namespace session_nodes {
 
+namespace {
+
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   const auto ref = session_of(state, node);
   if (!ref) {
@@ -287,9 +289,18 @@ Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), guard ? guard->epoch() : 0));
 }
 
+}  // namespace
+
 Result<Attr> folder_attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
   return directory_attr(node, stable_ino(ref.seed, word_of(node)), ref.session->mtime_ns());
+}
+
+namespace {
+
+Result<std::string> leaf_target(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
+  return "entries/" + names::entry_stem(guard.index(), node.item()) + ".json";
 }
 
 Result<Attr> leaf_attr(MountState& state, RequestContext& call, NodeId node) {
@@ -303,9 +314,14 @@ Result<Attr> leaf_attr(MountState& state, RequestContext& call, NodeId node) {
                       entry_nodes::entry_time(guard, node.item()));
 }
 
-Result<std::string> leaf_target(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
-  return "entries/" + names::entry_stem(guard.index(), node.item()) + ".json";
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::session, "session", attr, lookup, list),
+      link_row(Kind::leaf_link, "leaf", leaf_attr, leaf_target),
+  };
+  return kRows;
 }
 
 }  // namespace session_nodes

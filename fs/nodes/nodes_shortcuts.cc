@@ -1,6 +1,8 @@
+#include <array>
+
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::shortcut_nodes {
 
@@ -81,6 +83,8 @@ NodeId link_node(MountState& state, const CatalogView& view, Kind kind, const Se
   return {kind, state.slots.slot_of(session.number(), 0), short_hash(target_to(view, kind, session))};
 }
 
+namespace {
+
 Result<Child> agents_lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
   return state.catalog.view()->by_agent.contains(name) ? Result<Child>(Child{agent_folder(name), CacheTtl::moment})
                                                        : Result<Child>(no_such_name());
@@ -104,6 +108,8 @@ Result<Attr> agent_attr(MountState& state, RequestContext& /*call*/, NodeId node
   return directory_attr(node, stable_ino(0, word_of(node), agent), state.view_time(*view));
 }
 
+}  // namespace
+
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   std::int64_t time = state.view_time(*state.catalog.view());
   if (node.kind() == Kind::recent) {
@@ -113,6 +119,8 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   }
   return directory_attr(node, stable_ino(0, word_of(node)), time);
 }
+
+namespace {
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   const auto view = state.catalog.view();
@@ -169,6 +177,25 @@ Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
     return stale_error();
   }
   return symlink_attr(node, stable_ino(ref->seed, word_of(node)), CacheTtl::moment, *target, ref->session->mtime_ns());
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::by_id, "by-id", attr, lookup, list),
+      folder_row(Kind::by_agent, "by-agent", attr, agents_lookup, agents_list),
+      folder_row(Kind::terminals, "terminals", attr, lookup, list),
+      folder_row(Kind::agent, "agent", agent_attr, lookup, list),
+      link_row(Kind::session_alias, "session-alias", link_attr, link_target),
+      link_row(Kind::by_title_link, "by-title-link", link_attr, link_target),
+      link_row(Kind::by_id_link, "by-id-link", link_attr, link_target),
+      link_row(Kind::by_agent_link, "by-agent-link", link_attr, link_target),
+      link_row(Kind::recent_link, "recent-link", link_attr, link_target),
+      link_row(Kind::search_link, "search-link", link_attr, link_target),
+      link_row(Kind::terminal_link, "terminal-link", link_attr, link_target),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::shortcut_nodes

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::shown_file_nodes {
 
@@ -93,8 +93,6 @@ Result<Opened> opened(ShownFiles::Content content) {
   return Opened{std::make_shared<DiskFile>(std::move(file), false), st.size};
 }
 
-}  // namespace
-
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto shown, shown_at(state, node));
   if (!call.may_take_long() && shown.files->takes_long(shown.path)) {
@@ -162,6 +160,18 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(auto file, opened(std::move(*content)));
   return state.told_otherwise(node, file.size) ? Result<OpenFilePtr>(stale_error())
                                                : Result<OpenFilePtr>(std::move(file.file));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::checkpoint_dir, "checkpoints", attr, lookup, list),
+      file_row(Kind::checkpoint_file, "checkpoint", attr, open),
+      folder_row(Kind::native_dir, "natives", attr, lookup, list),
+      file_row(Kind::native_file, "native", attr, open),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::shown_file_nodes

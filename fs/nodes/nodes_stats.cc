@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <array>
 
 #include "core/base/result_macros.h"
 #include "core/stats/recent_stats.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::stats_nodes {
 
@@ -65,8 +66,6 @@ Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId
                                       : Result<SnapshotPtr>(stale_error());
 }
 
-}  // namespace
-
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), state.mounted_ns);
 }
@@ -101,6 +100,16 @@ Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
 Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(auto document, document_for(state, call, node));
   return OpenFilePtr(std::make_shared<SnapshotFile>(std::move(document)));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::stats, "stats", attr, lookup, list),
+      file_row(Kind::stats_file, "stats-file", file_attr, file_open),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::stats_nodes

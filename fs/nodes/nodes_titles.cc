@@ -1,11 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs::title_nodes {
 
@@ -91,8 +92,6 @@ ListingPtr listing_of(MountState& state, const CatalogView& view, Kind link, std
   return std::make_shared<NamesSnapshot>(std::move(items), view.version);
 }
 
-}  // namespace
-
 /// The times are those of the project.
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto project, project_nodes::project_attr(state, call, NodeId(Kind::project, 0, node.item())));
@@ -135,6 +134,16 @@ Result<ListingPtr> recent_list(MountState& state, RequestContext& call, NodeId /
   const auto view = state.catalog.view();
   ASSIGN_OR_RETURN(auto named, recent_sessions(state, call, *view));
   return listing_of(state, *view, Kind::recent_link, std::move(named));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      folder_row(Kind::recent, "recent", shortcut_nodes::attr, recent_lookup, recent_list),
+      folder_row(Kind::by_title, "by-title", attr, lookup, list),
+  };
+  return kRows;
 }
 
 }  // namespace arborfs::title_nodes

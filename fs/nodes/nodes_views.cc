@@ -5,7 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/views/item_views.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 
@@ -199,6 +199,8 @@ OpenFilePtr file_of(SnapshotPtr document) {
 
 namespace document_nodes {
 
+namespace {
+
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto document, document_of_node(state, call, node));
   return document->attr;
@@ -216,6 +218,22 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
     return stale_error();
   }
   return file_of(std::move(document));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      file_row(Kind::damage_tail, "damage-tail", attr, open),
+      file_row(Kind::entry, "entry", item_attr, open),
+      file_row(Kind::text, "text", item_attr, open),
+      file_row(Kind::image, "image", item_attr, open),
+      file_row(Kind::damage_run, "damage-run", item_attr, open),
+      file_row(Kind::branch_context, "branch-context", item_attr, open),
+      file_row(Kind::branch_transcript, "branch-transcript", item_attr, open),
+      file_row(Kind::view, "view", attr, open),
+  };
+  return kRows;
 }
 
 }  // namespace document_nodes

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/result_macros.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 
 namespace arborfs {
 

@@ -1,11 +1,117 @@
 #include "fs/nodes/vfs.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "core/base/result_macros.h"
+#include "core/views/attributes.h"
+#include "fs/nodes/node_families.h"
 #include "fs/nodes/node_table.h"
-#include "fs/nodes/nodes.h"
-#include "fs/nodes/xattrs.h"
+#include "fs/tree/resolve_session.h"
 
 namespace arborfs {
+
+namespace {
+
+Result<std::vector<std::pair<std::string, std::string>>> facts_of(MountState& state, RequestContext& call,
+                                                                  NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
+  if (node.kind() == Kind::session) {
+    return session_attributes(*ref.session);
+  }
+  auto facts = entry_attributes(*ref.session, node.item());
+  RETURN_IF_ERROR(guard_of(ref));  // fails if the facts were read from another generation
+  return facts;
+}
+
+/// The extended attributes of entries and sessions (CONTRACT.md 2.4, -o xattr): names with their `user.arborfs.`
+/// prefix, and values; empty for files that have none. Errors: as NodeRow.
+Result<std::vector<std::pair<std::string, std::string>>> xattrs_of(MountState& state, RequestContext& call,
+                                                                   NodeId node) {
+  const bool has_some = node.kind() == Kind::session || node.kind() == Kind::entry || node.kind() == Kind::text;
+  if (!has_some) {
+    return std::vector<std::pair<std::string, std::string>>{};
+  }
+  auto facts = facts_of(state, call, node);
+  if (facts) {
+    for (auto& [name, value] : *facts) {
+      name = "user.arborfs." + name;
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+void StaleRetry::note_refused(pid_t client, NodeId node) {
+  if (client == 0) {
+    return;  // it lives in another pid namespace
+  }
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  if (refused_.size() >= kMost) {
+    std::erase_if(refused_, [&](const auto& row) { return now - row.second.when > kMemory; });
+  }
+  if (refused_.size() < kMost) {
+    refused_.insert_or_assign(client, Refused{node, now});
+  }
+}
+
+bool StaleRetry::take(pid_t client, NodeId node) {
+  const std::lock_guard lock(mutex_);
+  const auto found = refused_.find(client);
+  if (found == refused_.end()) {
+    return false;
+  }
+  const Refused refused = found->second;
+  refused_.erase(found);
+  return refused.node.kind() == node.kind() && refused.node.slot() == node.slot() && refused.node != node &&
+         Clock::now() - refused.when <= kMemory;
+}
+
+OpenFilePtr ImplicitHandles::find(NodeId node, Clock::time_point now) {
+  if (!has_some_.load(std::memory_order_relaxed)) {
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(node);
+  if (found == held_.end()) {
+    return nullptr;
+  }
+  found->second.read = now;
+  return found->second.file;
+}
+
+void ImplicitHandles::hold(NodeId node, OpenFilePtr file, Clock::time_point now) {
+  OpenFilePtr dropped;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  held_.try_emplace(node, Held{std::move(file), now}).first->second.read = now;
+  has_some_ = true;
+  if (held_.size() > kMost) {
+    const auto oldest = std::min_element(held_.begin(), held_.end(), [](const auto& one, const auto& other) {
+      return one.second.read < other.second.read;
+    });
+    dropped = std::move(oldest->second.file);
+    held_.erase(oldest);
+  }
+}
+
+void ImplicitHandles::let_go(Clock::time_point now) {
+  if (!has_some_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  std::vector<OpenFilePtr> dropped;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  std::erase_if(held_, [&](auto& row) {
+    const bool is_over = now - row.second.read >= kLinger;
+    if (is_over) {
+      dropped.push_back(std::move(row.second.file));
+    }
+    return is_over;
+  });
+  has_some_ = !held_.empty();
+}
 
 namespace {
 

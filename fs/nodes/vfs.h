@@ -4,6 +4,9 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,14 +17,67 @@
 
 #include "core/session/catalog.h"
 #include "fs/nodes/directory_snapshot.h"
-#include "fs/nodes/implicit_handles.h"
 #include "fs/nodes/open_file.h"
 #include "fs/tree/attr.h"
 #include "fs/tree/mount_state.h"
+#include "fs/tree/node_id.h"
 #include "fs/tree/request_context.h"
-#include "fs/tree/stale_retry.h"
 
 namespace arborfs {
+
+/// The kernel looks a name up and opens its node in two requests. If the open fails as stale, because the session has
+/// changed in between, the kernel repeats both once, and returns ESTALE to the client only if that fails too. The
+/// second open of a thread follows a lookup of the same system call, so the document found by that lookup is right for
+/// it, even if the session has changed again.
+///
+/// Thread-safe; mutex_ is a leaf.
+class StaleRetry {
+ public:
+  /// An open of `node` by the thread `client` was refused as stale.
+  void note_refused(pid_t client, NodeId node);
+  /// True if this open by the thread repeats a refused one, with another node of the same name. True only once.
+  bool take(pid_t client, NodeId node);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kMemory{10};  // the longest time between the two opens, on a busy machine
+  static constexpr std::size_t kMost = 256;
+  struct Refused {
+    NodeId node;
+    Clock::time_point when;
+  };
+  std::mutex mutex_;
+  std::unordered_map<pid_t, Refused> refused_;  // guarded by mutex_
+};
+
+/// Files that are read without having been opened. A read-only mount refuses OPEN with ENOSYS: the kernel then sends
+/// neither OPEN nor RELEASE, so the first read of a file takes one request instead of three, and later readers need
+/// none. As the mount cannot know whether a file is still being read, one that takes more than one read is held here as
+/// if it were open, and shows one state of its log (CONTRACT.md 2.5), until it has not been read for kLinger.
+/// Thread-safe; mutex_ is a leaf.
+class ImplicitHandles {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::chrono::seconds kLinger{10};
+
+  /// Null if the file is not held. Restarts its kLinger.
+  OpenFilePtr find(NodeId node, Clock::time_point now = Clock::now());
+  /// Holds a file; if the node has one already, that one is kept. Beyond kMost the least recently read one is dropped.
+  void hold(NodeId node, OpenFilePtr file, Clock::time_point now = Clock::now());
+  /// Drops files that were not read for kLinger: one may keep a deleted log open, and so its space on the disk
+  /// allocated. Costs nothing while none is held.
+  void let_go(Clock::time_point now = Clock::now());
+
+ private:
+  struct Held {
+    OpenFilePtr file;
+    Clock::time_point read;
+  };
+  std::mutex mutex_;
+  std::unordered_map<NodeId, Held> held_;  // guarded by mutex_
+  std::atomic<bool> has_some_{false};
+};
 
 /// An open folder, which a directory handle refers to.
 class OpenDir {
@@ -59,7 +115,7 @@ class Vfs {
   /// `client` is the thread that opens, 0 if unknown.
   Result<OpenFilePtr> open(RequestContext& call, NodeId node, pid_t client = 0);
   Result<std::size_t> read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
-  /// The same without a preceding open, as on a read-only mount (implicit_handles.h): the name must have been looked up
+  /// The same without a preceding open, as on a read-only mount (ImplicitHandles): the name must have been looked up
   /// just before. Errors: those of open and read; stale if the state that was looked up is gone.
   Result<std::size_t> read_without_open(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into);
   Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);

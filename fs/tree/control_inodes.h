@@ -1,4 +1,4 @@
-// Chooses the inode that a lookup of a control file returns (control_nodes in nodes.h). The kernel admits one writer to
+// Chooses the inode that a lookup of a control file returns (nodes_controls.cc). The kernel admits one writer to
 // an inode at a time, so each control file of a session has many inodes, and a lookup gets one that is not open. All of
 // them have the same attributes, st_ino included.
 //

@@ -18,10 +18,8 @@
 #include "fs/tree/cache_tracker.h"
 #include "fs/tree/control_inodes.h"
 #include "fs/tree/inode_number.h"
-#include "fs/tree/intern_table.h"
+#include "fs/tree/node_numbers.h"
 #include "fs/tree/open_snapshots.h"
-#include "fs/tree/session_ids.h"
-#include "fs/tree/transcript_versions.h"
 
 namespace arborfs {
 

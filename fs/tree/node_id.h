@@ -2,7 +2,7 @@
 // there are no node objects, so none can dangle, and FORGET has nothing to do.
 //
 // The content of a node never changes, or only grows, except for files of the store (blobs, artifacts, native/).
-// Another state of a session is another node: see the comment at each kind. Slots are never reused (session_ids.h).
+// Another state of a session is another node: see the comment at each kind. Slots are never reused (node_numbers.h).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "fs/tree/resolve_session.h"
 
 #include "core/base/result_macros.h"
-#include "fs/tree/session_ids.h"
+#include "fs/tree/node_numbers.h"
 
 namespace arborfs {
 

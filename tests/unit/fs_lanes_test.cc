@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "fs/fuse/events_file.h"
-#include "fs/fuse/store_space.h"
+#include "fs/fuse/fuse_server.h"
 #include "fs/fuse/worker_pool.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/scarce.h"

@@ -11,10 +11,8 @@
 #include "core/formats/omp/log/omp_index.h"
 #include "fs/nodes/node_table.h"
 #include "fs/tree/inode_number.h"
-#include "fs/tree/intern_table.h"
 #include "fs/tree/node_id.h"
-#include "fs/tree/session_ids.h"
-#include "fs/tree/transcript_versions.h"
+#include "fs/tree/node_numbers.h"
 
 namespace arborfs {
 namespace {

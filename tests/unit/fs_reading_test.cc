@@ -11,8 +11,6 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "fs/cache/read_ahead.h"
-#include "fs/cache/sequential_readers.h"
-#include "fs/nodes/implicit_handles.h"
 #include "fs/nodes/node_table.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"

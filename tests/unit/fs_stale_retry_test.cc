@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "fs/tree/stale_retry.h"
+#include "fs/nodes/vfs.h"
 
 namespace arborfs {
 namespace {

@@ -3,7 +3,7 @@
 #include <future>
 #include <vector>
 
-#include "fs/fuse/submount_pools.h"
+#include "fs/fuse/worker_pool.h"
 
 namespace arborfs {
 namespace {

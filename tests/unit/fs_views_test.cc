@@ -11,7 +11,7 @@
 #include "core/formats/omp/store/omp_store.h"
 #include "core/writer/verbs.h"
 #include "fs/cache/invalidation_map.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 

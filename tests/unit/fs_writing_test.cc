@@ -14,9 +14,8 @@
 #include "core/formats/omp/writer/omp_writer.h"
 #include "fs/cache/invalidation_queue.h"
 #include "fs/control/client_process.h"
-#include "fs/control/recursive_remove.h"
 #include "fs/control/write_ops.h"
-#include "fs/fuse/client_signals.h"
+#include "fs/fuse/fuse_request.h"
 #include "tests/support/scarce.h"
 #include "tests/support/temp_store.h"
 

@@ -37,11 +37,9 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/watch", {"core/session"}},
     {"core/views", {"core/session"}},
     {"core/doctor", {"core/views"}},
-    {"core/search/query", {"core/json"}},
-    {"core/search/index", {"core/search/query", "core/session", "core/sqlite"}},
-    {"core/search", {"core/search/index", "core/session"}},
+    {"core/search", {"core/session", "core/sqlite"}},
     {"core/stats", {"core/session"}},
-    {"core/history", {"core/search/query", "core/store"}},
+    {"core/history", {"core/store"}},
     {"core/writer", {"core/views"}},
     {"core/formats/omp/log", {"core/log"}},
     {"core/formats/omp/context", {"core/formats/omp/log", "core/model"}},
@@ -246,7 +244,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how threads are scheduled"},
-    {"fs/fuse/hung_mount.cc", "the control file of a FUSE connection"},
+    {"fs/fuse/mountpoint.cc", "the control file of a FUSE connection"},
     {"tools/arborfs/terminal/programs.cc", "the rows that fzf shows, in memory"},
 };
 

@@ -1,5 +1,5 @@
 // The search index: a search finds the same with it as without it, whatever state the index is in.
-#include "core/search/index/search_index.h"
+#include "core/search/search_index.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,11 +14,9 @@
 #include <set>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/search/index/indexer.h"
-#include "core/search/index/pair_filter.h"
-#include "core/search/index/session_indexer.h"
-#include "core/search/index/terms.h"
+#include "core/search/indexer.h"
 #include "core/search/search.h"
+#include "core/search/terms.h"
 #include "core/sqlite/fixed_width_tokenizer.h"
 #include "core/sqlite/own_database.h"
 #include "tests/support/temp_store.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/search/query_checks.h"
+#include "core/search/search.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::search {

@@ -11,7 +11,7 @@
 #include "core/views/item_views.h"
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
-#include "fs/nodes/nodes.h"
+#include "fs/nodes/node_families.h"
 #include "fs/nodes/vfs.h"
 
 namespace arborfs {

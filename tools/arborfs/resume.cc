@@ -12,12 +12,11 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/json/fold.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
-#include "core/search/index/search_index.h"
-#include "core/search/query/fold.h"
-#include "core/search/query_checks.h"
 #include "core/search/search.h"
+#include "core/search/search_index.h"
 #include "core/session/liveness.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
@@ -159,10 +158,10 @@ Result<Listed> latest(const CommandLine& line, const Catalog& catalog) {
 }
 
 std::vector<Listed> with_title(const std::vector<Listed>& all, const std::string& query) {
-  const std::string wanted = search::folded(query);
+  const std::string wanted = folded(query);
   std::vector<Listed> found;
   std::copy_if(all.begin(), all.end(), std::back_inserter(found),
-               [&](const Listed& of) { return search::folded(of.session->title()).find(wanted) != std::string::npos; });
+               [&](const Listed& of) { return folded(of.session->title()).find(wanted) != std::string::npos; });
   return found;
 }
 
