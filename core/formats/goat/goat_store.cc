@@ -97,8 +97,9 @@ class FileLocks final : public LiveSigns {
     return found;
   }
   /// The caller holds the lock of the messages.
-  [[nodiscard]] std::vector<std::string> under_lock(const LogPlace& /*place*/, const Dir& folder) const override {
-    auto found = held(folder, {lock_file_of(kTranscriptFile)});
+  [[nodiscard]] std::vector<std::string> under_lock(const LogPlace& place) const override {
+    const auto folder = store_.folder(place);
+    auto found = folder ? held(*folder, {lock_file_of(kTranscriptFile)}) : std::vector<std::string>();
     for (std::string& name : found) {
       name = "another process holds " + name;
     }
