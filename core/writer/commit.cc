@@ -173,7 +173,7 @@ void Committer::run_group(const SessionPtr& session, const Chain& group) {
 Result<void> Committer::attempt(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const Command& first = group.front()->command;
   const bool is_read = session->has(Depth::index) && session->is_quick(Depth::index);
-  if (first.work) {
+  if (first.work || first.mends) {
     RETURN_IF_ERROR(is_read ? Result<void>() : session->refresh(Depth::index));
   } else if (!is_read || !check_log(session, true)) {
     RETURN_IF_ERROR(check_log(session, false));  // a long read is done before the lock; a refusal makes no lock file
@@ -203,6 +203,7 @@ Result<void> Committer::check_log(const SessionPtr& session, bool as_read) const
 Result<void> Committer::check(const SessionPtr& session, LivePolicy policy) const {
   RETURN_IF_ERROR(check_writable(session->format()));
   RETURN_IF_ERROR(check_log(session, false));
+  RETURN_IF_ERROR(editor_.probe(session));
   Held held;
   if (policy != LivePolicy::on_live && !settings_.write_live) {
     look_for_agents(session, held);
@@ -240,15 +241,16 @@ void Committer::look_for_agents(const SessionPtr& session, Held& held) const {
   }
   held.agents = found.state;
   if (found.state != Liveness::State::quiet) {
-    held.quiet = session_is_live(found);
+    held.quiet = session_is_live(found, editor_.instead(*session));
   }
 }
 
 /// Takes the lock, and refreshes the session under it. Signs of an agent that are seen under it may pass within one
 /// write, for which it is released.
 Result<Held> Committer::hold(const SessionPtr& session, LivePolicy lowest, LivePolicy highest) {
-  const bool asks = lowest != LivePolicy::on_live && !settings_.write_live;
   Held held;
+  held.policy = highest;
+  const bool asks = lowest != LivePolicy::on_live && !settings_.write_live;
   held.look = asks ? recent_look(session->store()) : nullptr;
   ASSIGN_OR_RETURN(held.writer, editor_.lock(session, Editor::Wait::no));
   if (held.writer == nullptr || (asks && !is_surely_quiet(*session, *held.writer, *held.look))) {
@@ -324,7 +326,7 @@ Result<std::unique_ptr<Plan>> Committer::plan(const SessionPtr& session, const H
   bool is_empty = true;
   {
     ASSIGN_OR_RETURN(const auto guard, session->read_index());
-    RETURN_IF_ERROR(editor_.check(guard));
+    RETURN_IF_ERROR(group.front()->command.mends ? Result<void>() : editor_.check(guard));
     RETURN_IF_ERROR(plan->start(guard));
     for (Waiting* one : group) {
       if (one->has_ended) {
@@ -346,14 +348,24 @@ Result<std::unique_ptr<Plan>> Committer::plan(const SessionPtr& session, const H
 }
 
 Result<void> Committer::write(const SessionPtr& session, Held& held, Plan& plan) {
-  if (plan.rewrite) {
-    return plan.rewrite(held);
+  return plan.rewrite ? plan.rewrite(held) : append(session, *held.writer, plan);
+}
+
+Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Plan& plan) {
+  if (!plan.at_begin.empty()) {
+    RETURN_IF_ERROR(writer.try_replace());  // where only appends are possible, the lines could not be taken back
   }
   LogPlace place = session->place();
   place.file = editor_.appended_file(place);
   plan.lines.insert(0, plan.lead);
-  const auto note = catalog_.state_of(*session).pending.note(place, held.writer->stat(), plan.lines);
-  return held.writer->append(plan.lines);
+  const auto note = catalog_.state_of(*session).pending.note(place, writer.stat(), plan.lines);
+  RETURN_IF_ERROR(writer.append(plan.lines));
+  auto overwritten = plan.at_begin.empty() ? Result<void>() : writer.overwrite(0, plan.at_begin);
+  if (overwritten) {
+    return {};
+  }
+  auto undone = writer.undo_append();
+  return undone ? overwritten : undone;
 }
 
 /// Releases the lock, syncs, and shows the change. Its errors are never `stale` or `no_space`, which would make the
@@ -365,30 +377,49 @@ Result<void> Committer::finish(const SessionPtr& session, Held& held, const File
     held.writer->release();
   }
   if (after) {  // else a running program would be taken for the writer of the log
-    const bool agents_run = !(held.look ? held.look : AgentLook::recent(session->store()))->is_empty();
     catalog_.state_of(*session).marks.note_written(place.file, held.writer ? held.writer->stat() : before, *after,
-                                                   agents_run);
+                                                   agents_run(held, *session));
   }
   auto synced = Result<void>();
   if (settings_.sync) {
     synced = held.writer ? held.writer->sync() : editor_.sync(*session);
   }
+  auto shown = show(session, held, plan, synced);
+  const auto ended = plan.last_step ? plan.last_step() : Result<void>();
+  return shown ? ended : shown;
+}
+
+Result<void> Committer::show(const SessionPtr& session, const Held& held, const Plan& plan,
+                             const Result<void>& synced) {
   const auto read = read_back(*session, Depth::index);
   if (!synced) {
     return written_but_not_synced(synced.error());
   }
-  if (!read && !(held.writer && has_left_with_its_folder(*held.writer, plan.lines))) {
+  const bool has_left =
+      !read && held.writer && !plan.lines.empty() && has_left_with_its_folder(*held.writer, plan.lines);
+  if (!read && !has_left) {
     return read;
   }
-  if (plan.protects && !plan.lines.empty()) {
-    catalog_.state_of(*session).erased.acknowledge(place.file, std::string_view(plan.lines).substr(plan.lead.size()));
+  if (!has_left && plan.last.kind != EntryId::Kind::missing) {
+    const auto guard = session->read();
+    if (!guard || guard->index().find(plan.last) == kNoEntry) {
+      return Error{Errc::io, "another program rewrote the log at the same moment, and the append is not in it"};
+    }
   }
-  editor_.committed(session);
+  if (plan.protects && !plan.lines.empty()) {
+    catalog_.state_of(*session).erased.acknowledge(session->place().file,
+                                                   std::string_view(plan.lines).substr(plan.lead.size()));
+  }
+  editor_.committed(session, plan);
   return {};
 }
 
-Error session_is_live(const Liveness& found) {
-  return {Errc::busy, liveness_words(found) + "; end that program, or force it"};
+bool agents_run(const Held& held, const Session& session) {
+  return held.look ? !held.look->is_empty() : !AgentLook::recent(session.store())->is_empty();
+}
+
+Error session_is_live(const Liveness& found, const std::string& instead) {
+  return {Errc::busy, liveness_words(found) + "; end that program" + instead + ", or force it"};
 }
 
 Result<void> read_back(Session& session, Depth depth) {

@@ -39,9 +39,13 @@ inline Error nobody_waits() {
 struct Held {
   std::unique_ptr<LogWriter> writer;                // null if the format has no lock
   Liveness::State agents = Liveness::State::quiet;  // quiet too if nobody asks
+  LivePolicy policy = LivePolicy::on_quiet;         // of the boldest command
   Result<void> quiet;                               // an error, in words, unless `agents` is quiet
   std::shared_ptr<const AgentLook> look = nullptr;  // null if nobody asks
 };
+
+/// True if an agent of the session's store runs, as far as it is known.
+bool agents_run(const Held& held, const Session& session);
 
 /// What the commands of one turn become: lines to append, or a rewrite. Formats derive their own from it, which their
 /// commands know. One thread uses it.
@@ -58,8 +62,12 @@ struct Plan {
   std::string lead;       // separates the lines from the log's end
   std::string lines;      // to append, each with its line feed
   bool protects = false;  // the lines are to be kept (core/session/erased_entries.h)
+  std::string at_begin;   // what replaces the log's first bytes, written with the lines: both or neither
+  EntryId last;           // of the last line, if the session must have it then
   /// Instead of the append: writes all that was planned, or nothing.
   std::function<Result<void>(Held&)> rewrite;
+  /// What is left to do after the sync.
+  std::function<Result<void>()> last_step;
 };
 
 /// How a format changes its sessions. Its calls for one session are made by one thread at a time.
@@ -72,6 +80,8 @@ class Editor {
 
   /// Fails if the log takes no changes from anyone. Errors: read_only.
   [[nodiscard]] virtual Result<void> check(const Session::Guard& now) const = 0;
+  /// Fails as lock() would fail now, and as the first write would. Takes no lock, and makes nothing.
+  [[nodiscard]] virtual Result<void> probe(const SessionPtr& /*session*/) { return {}; }
   enum class Wait : std::uint8_t {
     no,   // null rather than wait for another program or create a file
     yes,  // as long as the agent waits
@@ -85,7 +95,9 @@ class Editor {
   /// Syncs what a rewrite left to sync, if the format has no lock.
   virtual Result<void> sync(const Session& /*session*/) { return {}; }
   /// The change is on the disk and can be read.
-  virtual void committed(const SessionPtr& /*session*/) {}
+  virtual void committed(const SessionPtr& /*session*/, const Plan& /*plan*/) {}
+  /// What a user can do instead of a write to a live session, in words after a comma; "" for nothing.
+  [[nodiscard]] virtual std::string instead(const Session& /*session*/) const { return ""; }
   /// The name under which PendingAppends keeps its appends, and the session that such a name belongs to; nothing if it
   /// is another editor's.
   [[nodiscard]] virtual std::string appended_file(const LogPlace& session) const { return session.file; }
@@ -101,6 +113,7 @@ struct Command {
   std::function<Result<void>(Held&)> work;
   LivePolicy policy = LivePolicy::on_quiet;
   bool is_alone = false;    // it is not planned together with others
+  bool mends = false;       // even a log that takes no other changes
   std::uint64_t bytes = 0;  // approximate size, for the bound
   Wanted::Still is_wanted = Wanted::here();
 };
@@ -135,6 +148,8 @@ class Committer {
   Result<void> make(const SessionPtr& session, Command command);
   /// Fails as a change would fail now, as far as can be known without the lock.
   [[nodiscard]] Result<void> check(const SessionPtr& session, LivePolicy policy) const;
+  /// Takes the right to change a session, which is refreshed then. For an editor that gave it up to copy the log.
+  Result<Held> hold(const SessionPtr& session, LivePolicy policy) { return hold(session, policy, policy); }
   /// Cuts off the partial appends that killed processes left in a store's sessions that no agent holds. Call it when
   /// the process begins to write; every change also checks its own log.
   void take_back_parts(std::uint8_t store);
@@ -168,6 +183,8 @@ class Committer {
   bool take_back_part(const SessionPtr& session, Held& held);
   Result<std::unique_ptr<Plan>> plan(const SessionPtr& session, const Held& held, const std::vector<Waiting*>& group);
   Result<void> write(const SessionPtr& session, Held& held, Plan& plan);
+  Result<void> append(const SessionPtr& session, LogWriter& writer, Plan& plan);
+  Result<void> show(const SessionPtr& session, const Held& held, const Plan& plan, const Result<void>& synced);
   Result<void> finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan);
 
   Catalog& catalog_;
@@ -185,8 +202,8 @@ class Committer {
   mutable RecentLook look_;        // guarded by look_mutex_
 };
 
-/// The error for a session that an agent holds, or may hold: busy.
-Error session_is_live(const Liveness& found);
+/// The error for a session that an agent holds, or may hold: busy. `instead` as Editor::instead().
+Error session_is_live(const Liveness& found, const std::string& instead = "");
 
 /// Makes a change visible that was just written. Its error would never make the caller write again.
 Result<void> read_back(Session& session, Depth depth);

@@ -52,8 +52,8 @@ Result<AppendResult> Plan::add(const NewRecords& added, const std::string& at) {
   for (const auto& record : added.records) {
     records.push_back(&record);
   }
-  const std::string& last = added.records.back().id;
-  return AppendResult{last, added.is_transcript ? "" : std::exchange(leaf, last)};
+  const std::string& newest = added.records.back().id;
+  return AppendResult{newest, added.is_transcript ? "" : std::exchange(leaf, newest)};
 }
 
 bool Editor::is_transcript() const {

@@ -32,7 +32,7 @@ class Editor final : public arborfs::Editor {
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) override;
   [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
   Result<void> complete(const SessionPtr& session, const Held& held, arborfs::Plan& plan) override;
-  void committed(const SessionPtr& session) override { committed_(session); }
+  void committed(const SessionPtr& session, const arborfs::Plan& /*plan*/) override { committed_(session); }
   [[nodiscard]] std::string appended_file(const LogPlace& session) const override;
   [[nodiscard]] std::optional<LogPlace> place_of(const LogPlace& appended) const override;
 

@@ -1,10 +1,14 @@
 #include "core/formats/omp/store/omp_log_change.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -55,15 +59,15 @@ class OmpDraft : public LogDraft {
 
 class OmpLogWriter : public LogChange {
  public:
-  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, OmpFileLock lock, File reader,
-               const FileStat& stat)
+  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, std::optional<OmpFileLock> lock,
+               File reader, const FileStat& stat)
       : LogChange(disk, std::move(reader), stat),
         folder_(std::move(folder)),
         file_(std::move(file)),
         lock_(std::move(lock)) {}
 
   [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader(), kOwnMoment); }
-  void release() override { lock_.release(); }
+  void release() override { lock_.reset(); }
   [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(file_); }
 
  protected:
@@ -78,7 +82,7 @@ class OmpLogWriter : public LogChange {
  private:
   const std::shared_ptr<const Dir> folder_;  // the lock refers to it
   const std::string file_;
-  OmpFileLock lock_;
+  std::optional<OmpFileLock> lock_;
 };
 
 }  // namespace
@@ -113,6 +117,20 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
   ASSIGN_OR_RETURN(const auto st, reader.stat());
   return std::unique_ptr<LogWriter>(
       std::make_unique<OmpLogWriter>(disk, held, file, std::move(lock), std::move(reader), st));
+}
+
+Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced) {
+  const auto held = std::make_shared<const Dir>(std::move(folder));
+  RETURN_IF_ERROR(OmpFileLock::probe(*held, file));
+  RETURN_IF_ERROR(check_not_append_only(*held));
+  if (::faccessat(held->fd(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return error_from_errno(errno, "cannot create the log's lock");
+  }
+  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
+  ASSIGN_OR_RETURN(const auto st, reader.stat());
+  OmpLogWriter log(disk, held, file, std::nullopt, std::move(reader), st);
+  RETURN_IF_ERROR(log.try_append());
+  return is_replaced ? log.try_replace() : Result<void>();
 }
 
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
