@@ -4,6 +4,7 @@
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/write/run_summary.h"
 #include "core/json/utf8.h"
+#include "core/writer/commit.h"
 #include "core/writer/title_text.h"
 
 namespace arborfs {
@@ -23,17 +24,6 @@ Result<void> check_message(std::string_view text) {
   return text.empty() ? Result<void>(Errc::invalid_argument, "the message is empty") : Result<void>();
 }
 
-/// Makes a change that has just been written visible. It never returns an error that would make the caller write again.
-Result<void> show(Session& session, Depth depth) {
-  session.forget_look();
-  const auto read = session.refresh(depth);
-  session.note_own_write();
-  if (!read) {
-    return Error{Errc::io, "it was written, but the session cannot be read back: " + read.error().message};
-  }
-  return {};
-}
-
 }  // namespace
 
 opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
@@ -46,7 +36,7 @@ opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
 Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const opencode::NewMessage& wanted) {
   RETURN_IF_ERROR(check_message(wanted.text));
   ASSIGN_OR_RETURN(auto made, writes_of(session).add(session->store(), session->place(), wanted));
-  RETURN_IF_ERROR(show(*session, Depth::index));
+  RETURN_IF_ERROR(read_back(*session, Depth::index));
   return made;
 }
 
@@ -90,7 +80,7 @@ Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::st
   ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   ASSIGN_OR_RETURN(auto in_force,
                    writes_of(session).set_title(session->store(), session->place(), wanted, source == "auto"));
-  RETURN_IF_ERROR(show(*session, Depth::head));
+  RETURN_IF_ERROR(read_back(*session, Depth::head));
   return in_force;
 }
 
