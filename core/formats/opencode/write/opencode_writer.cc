@@ -27,10 +27,7 @@ Result<void> check_message(std::string_view text) {
 }  // namespace
 
 opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
-  if (&session->format() == &opencode_files_format()) {
-    return in_files_;
-  }
-  return in_database_;
+  return &session->format() == &opencode_files_format() ? *in_files_ : *in_database_;
 }
 
 Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const opencode::NewMessage& wanted) {

@@ -63,7 +63,7 @@ std::vector<RoomAt> OpenCodeWriter::room_for_new(const std::string& agent, std::
   if (&store.format() == &opencode_files_format()) {
     wanted = {bytes + (entries + 2) * 4 * kBlock + 4 * RoomWanted::kBeside, 4 * entries + 8};
   } else {
-    wanted = {2 * bytes + in_database_.room_for(store, {}, bytes).bytes, 4};
+    wanted = {2 * bytes + in_database_->room_for(store, {}, bytes).bytes, 4};
   }
   return room;
 }
