@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <string_view>
 #include <thread>
 
 #include "core/base/log.h"
@@ -291,7 +290,15 @@ bool Committer::take_back_part(const SessionPtr& session, Held& held) {
   return true;
 }
 
-void Committer::take_back_parts(std::uint8_t store) {
+void Committer::take_back_parts(std::string_view agent) {
+  for (std::size_t number = 0; number < catalog_.stores().size(); ++number) {
+    if (catalog_.stores().at(number)->format().agent == agent) {
+      take_back_parts_in(static_cast<std::uint8_t>(number));
+    }
+  }
+}
+
+void Committer::take_back_parts_in(std::uint8_t store) {
   PendingAppends& pending = catalog_.state(store).pending;
   for (const LogPlace& noted : pending.all()) {
     auto place = editor_.place_of(noted);

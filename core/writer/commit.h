@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -150,9 +151,9 @@ class Committer {
   [[nodiscard]] Result<void> check(const SessionPtr& session, LivePolicy policy) const;
   /// Takes the right to change a session, which is refreshed then. For an editor that gave it up to copy the log.
   Result<Held> hold(const SessionPtr& session, LivePolicy policy) { return hold(session, policy, policy); }
-  /// Cuts off the partial appends that killed processes left in a store's sessions that no agent holds. Call it when
-  /// the process begins to write; every change also checks its own log.
-  void take_back_parts(std::uint8_t store);
+  /// Cuts off the partial appends that killed processes left in the sessions of an agent that no program holds. Call it
+  /// when the process begins to write; every change also checks its own log.
+  void take_back_parts(std::string_view agent);
 
  private:
   struct Waiting;
@@ -181,6 +182,7 @@ class Committer {
   [[nodiscard]] bool is_surely_quiet(const Session& session, const LogWriter& writer, const AgentLook& look) const;
   [[nodiscard]] std::shared_ptr<const AgentLook> recent_look(const SessionStore& store) const;
   bool take_back_part(const SessionPtr& session, Held& held);
+  void take_back_parts_in(std::uint8_t store);
   Result<std::unique_ptr<Plan>> plan(const SessionPtr& session, const Held& held, const std::vector<Waiting*>& group);
   Result<void> write(const SessionPtr& session, Held& held, Plan& plan);
   Result<void> append(const SessionPtr& session, LogWriter& writer, Plan& plan);

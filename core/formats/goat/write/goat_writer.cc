@@ -53,12 +53,8 @@ Result<void> GoatWriter::check_json(const SessionPtr& session, std::string_view 
 }
 
 void GoatWriter::take_back_parts() {
-  for (std::size_t number = 0; number < catalog().stores().size(); ++number) {
-    if (catalog().stores().at(number)->format().agent == "goat") {
-      messages_.take_back_parts(static_cast<std::uint8_t>(number));
-      transcript_.take_back_parts(static_cast<std::uint8_t>(number));
-    }
-  }
+  messages_.take_back_parts("goat");
+  transcript_.take_back_parts("goat");
 }
 
 Result<AppendResult> GoatWriter::append_text(const SessionPtr& session, AppendText text) {

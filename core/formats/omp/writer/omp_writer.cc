@@ -66,12 +66,8 @@ OmpWriter::OmpWriter(Catalog& catalog, WriteSettings settings)
       changes_(catalog, {syncs(), this->settings().write_live, {}, kTries}, editor_) {}
 
 void OmpWriter::take_back_parts() {
-  for (std::size_t number = 0; number < catalog().stores().size(); ++number) {
-    const std::string_view agent = catalog().stores().at(number)->format().agent;
-    if (agent == "omp" || agent == "pi") {
-      changes_.take_back_parts(static_cast<std::uint8_t>(number));
-    }
-  }
+  changes_.take_back_parts("omp");
+  changes_.take_back_parts("pi");
 }
 
 /// A log of an old version, and one whose title has no place of its own, are written anew beside the present log.
