@@ -8,7 +8,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/os/file_tree.h"
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs {

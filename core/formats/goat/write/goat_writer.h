@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/formats/goat/write/delayed_updates.h"
-#include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/formats/goat/write/take_checkpoint.h"
 #include "core/writer/shared_turns.h"
@@ -69,7 +68,7 @@ class GoatWriter final : public Writer {
   Result<AppendResult> append_to_transcript(const SessionPtr& session, const goat::NewRecords& records);
   void update_metadata(const SessionPtr& session);
   Result<void> show_metadata(const SessionPtr& session);
-  Result<CreateResult> put_in_place(goat::NewFolder& folder, const std::string& id, std::uint8_t store);
+  Result<CreateResult> put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store);
   Result<Places> open_places(const SessionPtr& session);
 
   SharedTurns<Waiting> appends_;

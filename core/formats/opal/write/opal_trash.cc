@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "core/base/result_macros.h"
-#include "core/formats/opal/write/new_file.h"
 #include "core/os/file_tree.h"
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs {
 namespace {
@@ -38,9 +37,9 @@ Error name_is_taken(const Trashed& trashed, const std::string& name) {
 /// locked, because writers that start remove files that are not; they leave folders alone.
 Result<void> OpalTrash::copy_in(const Dir& from, const std::string& name, const Dir& to, const Dir& drafts) {
   if (const auto file = File::open_in(from, name)) {
-    ASSIGN_OR_RETURN(const auto draft, opal::NewFile::create(disk(), drafts, kPrivateFile));
-    RETURN_IF_ERROR(draft->copy(*file));
-    RETURN_IF_ERROR(draft->publish(to, name));
+    ASSIGN_OR_RETURN(const auto draft, TempFile::create(disk(), drafts, kPrivateFile));
+    RETURN_IF_ERROR(copy_to_file(disk(), *file, draft->fd()));
+    RETURN_IF_ERROR(draft->publish(to, name, Disk::Existing::keep));
     return disk().sync_folder(to);
   }
   const std::string draft = draft_of(name);

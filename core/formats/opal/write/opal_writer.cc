@@ -87,12 +87,15 @@ RoomWanted OpalWriter::room_for(const SessionPtr& session, std::string_view /*ve
 }
 
 /// Writes the lines after the header, with the edits of the draft.
-Result<void> OpalWriter::write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
+Result<void> OpalWriter::write_rest(TempFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
                                     const Draft& draft) {
   using What = opal::LineEdit::What;
+  const auto copy = [&](std::uint64_t from, std::uint64_t until) {
+    return copy_bytes(log, from, until, [&](std::string_view bytes) { return file.write(bytes); });
+  };
   const std::string parent = draft.new_parent.empty() ? "null" : json::stringify_string(draft.new_parent);
   for (const opal::LineEdit& edit : draft.edits) {
-    RETURN_IF_ERROR(file.copy(log, at, edit.offset));
+    RETURN_IF_ERROR(copy(at, edit.offset));
     ASSIGN_OR_RETURN(const auto line, log.read(edit.offset, edit.length));
     at = edit.offset + edit.length;
     if (edit.what == What::relinked) {
@@ -103,7 +106,7 @@ Result<void> OpalWriter::write_rest(opal::NewFile& file, const LogSource& log, s
       RETURN_IF_ERROR(file.write(line));
     }
   }
-  RETURN_IF_ERROR(file.copy(log, at, end));
+  RETURN_IF_ERROR(copy(at, end));
   return file.end_line();
 }
 
@@ -113,7 +116,7 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   const LogPlace place = session->place();
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
-  ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(disk, folder, 0600));
+  ASSIGN_OR_RETURN(const auto file, TempFile::create(disk, folder, 0600));
   ASSIGN_OR_RETURN(const auto original, File::open_in(folder, place.file));
   RETURN_IF_ERROR(file->keep_attributes(original));
   RETURN_IF_ERROR(file->write(draft.header));
@@ -125,7 +128,11 @@ Result<void> OpalWriter::replace_log(const SessionPtr& session, const LogSource&
   if (!draft.puts_back) {
     session->expect_own_log(written);  // else reading it shows that they are there again
   }
-  RETURN_IF_ERROR(file->replace(place.file, stat));
+  ASSIGN_OR_RETURN(const bool is_done, file->replace(place.file, [&](const File& old) {
+    const auto now = old.stat();
+    return now && *now == stat;
+  }));
+  RETURN_IF_ERROR(is_done ? Result<void>() : log_changed());
   ErasedEntries& erased = catalog().state_of(*session).erased;
   if (!draft.removed.empty()) {
     erased.forget(place.file, draft.removed);

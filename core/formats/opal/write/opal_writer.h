@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opal/write/new_file.h"
 #include "core/formats/opal/write/segment.h"
+#include "core/os/temp_file.h"
 #include "core/writer/shared_turns.h"
 #include "core/writer/writer.h"
 
@@ -81,17 +81,26 @@ class OpalWriter final : public Writer {
   void note_own_write(const Session& session, const FileStat& before);
   Result<void> rewrite_in_turn(const SessionPtr& session, const std::vector<Waiting*>& batch);
   Result<void> rewrite(const SessionPtr& session, const std::vector<Waiting*>& batch);
-  static Result<void> write_rest(opal::NewFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
+  static Result<void> write_rest(TempFile& file, const LogSource& log, std::uint64_t at, std::uint64_t end,
                                  const Draft& draft);
   Result<void> replace_log(const SessionPtr& session, const LogSource& log, const FileStat& stat,
                            std::uint64_t header_end, const Draft& draft);
   Result<void> sync_name(const SessionPtr& session) const;
   /// Creates the session that `fill` writes, with those of the permissions of a new file that are in `permissions`.
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, mode_t permissions,
-                                   const std::function<Result<void>(opal::NewFile&)>& fill);
+                                   const std::function<Result<void>(TempFile&)>& fill);
 
   const std::chrono::milliseconds patience_;
   SharedTurns<Waiting> changes_;  // those of one batch are made by one new file
 };
+
+namespace opal {
+
+/// The log as it was read, held until the file is closed: another arborfs process that replaces or removes it at the
+/// same moment finds it held, or finds another log. Opal itself takes no lock. Errors: stale if the log is held, or has
+/// changed since it was read.
+Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read);
+
+}  // namespace opal
 
 }  // namespace arborfs

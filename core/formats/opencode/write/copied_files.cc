@@ -189,9 +189,9 @@ class PutBack {
       const StoredFile& file = files[i].file;
       ASSIGN_OR_RETURN(const auto dir, storage_.make_folder(disk_, file.kind, file.folder));
       if (!dir.stat(file.name)) {
-        ASSIGN_OR_RETURN(auto draft, DraftFile::make(disk_, dir, file.name, files[i].text, true, files[i].mode));
-        RETURN_IF_ERROR(draft.set_mtime(file.stat.mtime_ns));
-        RETURN_IF_ERROR(draft.publish(Disk::Existing::keep));
+        ASSIGN_OR_RETURN(const auto draft, draft_of(disk_, dir, file.name, files[i].text, true, files[i].mode));
+        RETURN_IF_ERROR(disk_.set_mtime(draft->fd(), file.stat.mtime_ns));
+        RETURN_IF_ERROR(draft->publish(dir, file.name, Disk::Existing::keep));
         made_.push_back(file);
       }
       const bool is_last =
