@@ -18,7 +18,7 @@
 #include "core/log/log_file.h"
 #include "core/os/held_locks.h"
 #include "core/os/processes.h"
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 #include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
 

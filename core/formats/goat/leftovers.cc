@@ -6,7 +6,7 @@
 
 #include "core/formats/goat/checkpoints.h"
 #include "core/os/leftover_files.h"
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 #include "core/os/work_folder.h"
 
 namespace arborfs::goat {

@@ -9,8 +9,8 @@
 
 #include "core/formats/goat/write/delayed_updates.h"
 #include "core/formats/goat/write/goat_editor.h"
-#include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/take_checkpoint.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -55,7 +55,7 @@ class GoatWriter final : public Writer {
   struct Places;
   [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
   void update_metadata(const SessionPtr& session);
-  Result<CreateResult> put_in_place(goat::NewFolder& folder, const std::string& id, std::uint8_t store);
+  Result<CreateResult> put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store);
   Result<Places> open_places(const SessionPtr& session);
 
   goat::DelayedUpdates updates_;
@@ -64,5 +64,9 @@ class GoatWriter final : public Writer {
   Committer messages_;
   Committer transcript_;
 };
+
+/// The folder of the session (core/writer/transfer.h); null if the store's sessions have no such place. `store`
+/// outlives it.
+std::unique_ptr<Belongings> belongings_of_goat(const SessionStore& store, const LogPlace& place);
 
 }  // namespace arborfs

@@ -11,6 +11,7 @@
 #include "core/formats/omp/write/append_command.h"
 #include "core/formats/omp/writer/log_rewrite.h"
 #include "core/formats/omp/writer/omp_editor.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -74,5 +75,9 @@ class OmpWriter final : public Writer {
   omp::Editor editor_;
   Committer changes_;
 };
+
+/// The log, its artifacts and its backups (core/writer/transfer.h); null if the store's sessions have no such place.
+/// `store` outlives it.
+std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place);
 
 }  // namespace arborfs

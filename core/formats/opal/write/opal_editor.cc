@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/opal/write/new_file.h"
 #include "core/formats/opal/write/new_lines.h"
+#include "core/formats/opal/write/opal_writer.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 
@@ -33,13 +33,16 @@ Result<std::uint64_t> end_of_line(const LogSource& log, std::uint64_t at, std::u
 }
 
 /// Writes the lines after the header, with the plan's edits.
-Result<void> write_rest(NewFile& file, const Plan& plan) {
+Result<void> write_rest(TempFile& file, const Plan& plan) {
   using What = LineEdit::What;
   const LogSource& log = *plan.log;
+  const auto copy = [&](std::uint64_t from, std::uint64_t until) {
+    return copy_bytes(log, from, until, [&](std::string_view bytes) { return file.write(bytes); });
+  };
   std::uint64_t at = plan.header_end;
   const std::string parent = plan.new_parent.empty() ? "null" : json::stringify_string(plan.new_parent);
   for (const LineEdit& edit : plan.edits) {
-    RETURN_IF_ERROR(file.copy(log, at, edit.offset));
+    RETURN_IF_ERROR(copy(at, edit.offset));
     ASSIGN_OR_RETURN(const auto line, log.read(edit.offset, edit.length));
     at = edit.offset + edit.length;
     if (edit.what == What::relinked) {
@@ -50,7 +53,7 @@ Result<void> write_rest(NewFile& file, const Plan& plan) {
       RETURN_IF_ERROR(file.write(line));
     }
   }
-  RETURN_IF_ERROR(file.copy(log, at, plan.stat.size));
+  RETURN_IF_ERROR(copy(at, plan.stat.size));
   return file.end_line();
 }
 
@@ -128,7 +131,7 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& /*held*/, a
 Result<void> Editor::replace_log(const SessionPtr& session, const Plan& plan) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
-  ASSIGN_OR_RETURN(const auto file, NewFile::create(session->store().disk(), folder, 0600));
+  ASSIGN_OR_RETURN(const auto file, TempFile::create(session->store().disk(), folder, 0600));
   ASSIGN_OR_RETURN(const auto original, File::open_in(folder, place.file));
   RETURN_IF_ERROR(file->keep_attributes(original));
   RETURN_IF_ERROR(file->write(plan.header));
@@ -140,7 +143,11 @@ Result<void> Editor::replace_log(const SessionPtr& session, const Plan& plan) {
   if (!plan.puts_back) {
     session->expect_own_log(written);  // else reading it shows that they are there again
   }
-  RETURN_IF_ERROR(file->replace(place.file, plan.stat));
+  ASSIGN_OR_RETURN(const bool is_done, file->replace(place.file, [&](const File& old) {
+    const auto now = old.stat();
+    return now && *now == plan.stat;
+  }));
+  RETURN_IF_ERROR(is_done ? Result<void>() : log_changed());
   if (!plan.removed.empty()) {
     catalog_.state_of(*session).erased.forget(place.file, plan.removed);
   }

@@ -37,7 +37,7 @@ class Editor final : public arborfs::Editor {
   Editor(Catalog& catalog, bool syncs) : catalog_(catalog), syncs_(syncs) {}
 
   [[nodiscard]] Result<void> check(const Session::Guard& now) const override;
-  /// None: Opal takes none. The log is locked while it is replaced (new_file.h).
+  /// None: Opal takes none. The log is locked while it is replaced (hold_log).
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) override;
   [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
   Result<void> complete(const SessionPtr& session, const Held& held, arborfs::Plan& plan) override;

@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opal/write/new_file.h"
 #include "core/formats/opal/write/opal_editor.h"
+#include "core/os/temp_file.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -62,11 +63,24 @@ class OpalWriter final : public Writer {
   Result<void> apply(const SessionPtr& session, Change change, bool force, Shares shares = Shares::file);
   /// Creates the session that `fill` writes, with those of the permissions of a new file that are in `permissions`.
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, mode_t permissions,
-                                   const std::function<Result<void>(opal::NewFile&)>& fill);
+                                   const std::function<Result<void>(TempFile&)>& fill);
 
   [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
   opal::Editor editor_;
   Committer changes_;
 };
+
+/// The file of the session, and the folder with other files of it (opal/FORMAT.md A1, core/writer/transfer.h); null if
+/// the store's sessions have no such place. `store` outlives it.
+std::unique_ptr<Belongings> belongings_of_opal(const SessionStore& store, const LogPlace& place);
+
+namespace opal {
+
+/// The log as it was read, held until the file is closed: another arborfs process that replaces or removes it at the
+/// same moment finds it held, or finds another log. Opal itself takes no lock. Errors: stale if the log is held, or has
+/// changed since it was read.
+Result<File> hold_log(const Dir& folder, const std::string& name, const FileStat& as_read);
+
+}  // namespace opal
 
 }  // namespace arborfs
