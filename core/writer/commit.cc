@@ -205,6 +205,7 @@ Result<void> Committer::check(const SessionPtr& session, LivePolicy policy) cons
   RETURN_IF_ERROR(editor_.probe(session));
   Held held;
   if (policy != LivePolicy::on_live && !settings_.write_live) {
+    held.look = recent_look(session->store());  // which the write that follows may share
     look_for_agents(session, held);
   }
   return may_write(held.agents, policy) ? Result<void>() : held.quiet;
