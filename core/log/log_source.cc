@@ -44,6 +44,16 @@ Result<std::string> LogSource::read(std::uint64_t offset, std::uint64_t length) 
   return bytes;
 }
 
+Result<void> copy_bytes(const LogSource& log, std::uint64_t from, std::uint64_t end, const ByteSink& write) {
+  constexpr std::uint64_t kStep = std::uint64_t{1} << 20U;
+  while (from < end) {
+    ASSIGN_OR_RETURN(const auto bytes, log.read(from, std::min(kStep, end - from)));
+    RETURN_IF_ERROR(write(bytes));
+    from += bytes.size();
+  }
+  return {};
+}
+
 std::string_view stem_of_place(std::string_view place) {
   place.remove_prefix(place.rfind('/') + 1);
   return place.substr(0, place.rfind('.'));

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,6 +61,12 @@ class LogSource {
  private:
   const FileStat opened_;
 };
+
+/// Receives the next bytes of a copy.
+using ByteSink = std::function<Result<void>(std::string_view bytes)>;
+
+/// Passes the log's bytes from `from` up to `end` to `write`, in steps. Errors: stale, io, those of `write`.
+Result<void> copy_bytes(const LogSource& log, std::uint64_t from, std::uint64_t end, const ByteSink& write);
 
 /// The last name in LogSource::place(), without its ending.
 std::string_view stem_of_place(std::string_view place);

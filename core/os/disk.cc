@@ -1,8 +1,6 @@
 #include "core/os/disk.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -17,6 +15,7 @@
 
 #include "core/base/helper_thread.h"
 #include "core/base/result_macros.h"
+#include "core/os/file_attributes.h"
 
 namespace arborfs {
 
@@ -78,16 +77,6 @@ bool is_unsupported(int errnum) {
 /// True for link(2)'s errors for folders and on file systems without hard links.
 bool has_no_links(int errnum) {
   return is_unsupported(errnum) || errnum == EPERM || errnum == EMLINK;
-}
-
-/// Whatever is made there, such as a lock or a temporary file, would stay.
-Result<void> check_not_append_only(const Dir& folder) {
-  int flags = 0;
-  const bool is_known = ::ioctl(folder.fd(), FS_IOC_GETFLAGS, &flags) == 0;
-  return is_known && (flags & FS_APPEND_FL) != 0
-             ? Result<void>(Errc::not_permitted,
-                            "the folder is append-only, so what is made there stays; chattr -a allows changes")
-             : Result<void>();
 }
 
 /// 0, or -1 and errno; on an error the old name is unchanged and the new one is removed again.

@@ -1,5 +1,7 @@
 #include "core/os/file_attributes.h"
 
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -92,6 +94,15 @@ Result<void> keep_owner_of_folder(Disk& disk, const Dir& folder, int fd) {
     return error_from_errno(errno, "cannot read the attributes of the folder");
   }
   return made.st_uid == of_folder.st_uid ? Result<void>() : disk.set_owner(fd, of_folder.st_uid, of_folder.st_gid);
+}
+
+Result<void> check_not_append_only(const Dir& folder) {
+  int flags = 0;
+  const bool is_known = ::ioctl(folder.fd(), FS_IOC_GETFLAGS, &flags) == 0;
+  return is_known && (flags & FS_APPEND_FL) != 0
+             ? Result<void>(Errc::not_permitted,
+                            "the folder is append-only, so what is made there stays; chattr -a allows changes")
+             : Result<void>();
 }
 
 }  // namespace arborfs

@@ -20,4 +20,8 @@ Result<void> keep_attributes(Disk& disk, int original, int fd, std::optional<mod
 /// folder is not. Errors: those of the disk.
 Result<void> keep_owner_of_folder(Disk& disk, const Dir& folder, int fd);
 
+/// Fails in a folder from which no name can be removed again (chattr +a): a lock or a temporary file would stay.
+/// Errors: not_permitted.
+Result<void> check_not_append_only(const Dir& folder);
+
 }  // namespace arborfs

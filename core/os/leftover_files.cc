@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/os/processes.h"
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs {
 

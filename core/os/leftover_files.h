@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-/// The files of a folder that have a temporary name (temporary_name.h), or one that `is_ours` accepts, and that no
+/// The files of a folder that have a temporary name (temp_file.h), or one that `is_ours` accepts, and that no
 /// process has open for writing. Only for writers that keep such a file open until it has its own name.
 std::vector<std::string> leftover_files(const Dir& folder,
                                         const std::function<bool(std::string_view name)>& is_ours = nullptr);

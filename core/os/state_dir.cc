@@ -10,6 +10,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs {
 
@@ -69,17 +70,7 @@ std::string state_file_name(const std::string& store_key, const std::string& log
 
 Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
                                   bool sync) {
-  const std::string temporary = "." + name + "." + std::to_string(::getpid());
-  static_cast<void>(disk.remove(folder, temporary));
-  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kPrivateFile));
-  auto done = write_all(disk, fd.get(), text);
-  done = done && sync ? disk.sync(fd.get()) : done;
-  done = done ? disk.rename(folder, temporary, folder, name, Disk::Existing::replace) : done;
-  if (!done) {
-    static_cast<void>(disk.remove(folder, temporary));
-    return done;
-  }
-  return sync ? disk.sync_folder(folder) : Result<void>();
+  return write_whole_file(disk, folder, name, kPrivateFile, text, Disk::Existing::replace, sync);
 }
 
 Result<Dir> open_private_folder(const std::string& path) {

@@ -25,8 +25,7 @@ Result<Dir> open_private_folder(const std::string& path);
 /// root. With HOME kept by `sudo -E`, root's folders there would block the user who owns that home.
 Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync = true);
 /// Replaces the content of a file with `text`, atomically; with `sync` it is on the disk on return. On an error the
-/// file is unchanged, unless only the final sync of the folder failed. In one process, only one caller at a time may
-/// use a name. Errors: those of the disk.
+/// file is unchanged, unless only the final sync of the folder failed. Errors: those of the disk.
 Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
                                   bool sync = true);
 /// The content of such a file; "" if it does not exist. Errors: too_large, and those of opening and reading it.

@@ -32,9 +32,8 @@ class AgentLook {
                                                          const WriteMarks& marks) const = 0;
   /// Why an agent certainly has the session loaded, in words, from its own signs; empty if there are none.
   [[nodiscard]] virtual std::vector<std::string> proofs(const Session& session) const = 0;
-  /// The same for a caller that holds the log's lock, and has its folder open (LiveSigns::under_lock).
-  [[nodiscard]] virtual std::vector<std::string> proofs_under_lock(const Session& session,
-                                                                   const Dir& /*folder*/) const {
+  /// The same for a caller that holds the log's lock (LiveSigns::under_lock).
+  [[nodiscard]] virtual std::vector<std::string> proofs_under_lock(const Session& session) const {
     return proofs(session);
   }
 };

@@ -92,11 +92,11 @@ Liveness check_traces(const Session& session, const FileStat& now, const Catalog
   return found;
 }
 
-Liveness check_under_lock(const Session& session, const Dir& folder, const LogWriter& writer, const Catalog& catalog,
+Liveness check_under_lock(const Session& session, const LogWriter& writer, const Catalog& catalog,
                           const AgentLook& look) {
   Liveness found;
   take_reasons(session, writer.stat(), catalog, look, found);
-  take_proofs(look.proofs_under_lock(session, folder), found);
+  take_proofs(look.proofs_under_lock(session), found);
   if (writer.is_open_elsewhere()) {
     take_proofs({"another process has the log open for writing"}, found);
   }

@@ -25,9 +25,9 @@ Liveness check_liveness(const Session& session, const Catalog& catalog);
 Liveness check_liveness(const Session& session, const Catalog& catalog, const AgentLook& look);
 /// Only the part of it that does not examine the log. `now` is the log's stat.
 Liveness check_traces(const Session& session, const FileStat& now, const Catalog& catalog, const AgentLook& look);
-/// The same as check_liveness() for a caller that holds the log's lock, on files that are open anyway. Does not wait,
-/// so `live` may mean that another process has the log open for just one write, which check_liveness() can tell.
-Liveness check_under_lock(const Session& session, const Dir& folder, const LogWriter& writer, const Catalog& catalog,
+/// The same as check_liveness() for a caller that holds the log's lock. Does not wait, so `live` may mean that another
+/// process has the log open for just one write, which check_liveness() can tell.
+Liveness check_under_lock(const Session& session, const LogWriter& writer, const Catalog& catalog,
                           const AgentLook& look);
 std::string_view liveness_word(Liveness::State state);
 /// "the session may be live: <reasons>".

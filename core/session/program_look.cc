@@ -170,8 +170,8 @@ class ProgramLook final : public AgentLook {
     return signs_ ? signs_->of(session.place()) : std::vector<std::string>();
   }
 
-  [[nodiscard]] std::vector<std::string> proofs_under_lock(const Session& session, const Dir& folder) const override {
-    return signs_ ? signs_->under_lock(session.place(), folder) : std::vector<std::string>();
+  [[nodiscard]] std::vector<std::string> proofs_under_lock(const Session& session) const override {
+    return signs_ ? signs_->under_lock(session.place()) : std::vector<std::string>();
   }
 
  private:

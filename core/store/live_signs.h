@@ -42,11 +42,9 @@ class LiveSigns {
 
   /// Why a program has the session loaded, in words; empty if there is no sign of it.
   [[nodiscard]] virtual std::vector<std::string> of(const LogPlace& place) const = 0;
-  /// The same for a caller that holds the log's lock, and has the session's folder open. Does not wait: a lock that
-  /// another program holds only for one write counts too.
-  [[nodiscard]] virtual std::vector<std::string> under_lock(const LogPlace& place, const Dir& /*folder*/) const {
-    return of(place);
-  }
+  /// The same for a caller that holds the log's lock. Does not wait: a lock that another program holds only for one
+  /// write counts too.
+  [[nodiscard]] virtual std::vector<std::string> under_lock(const LogPlace& place) const { return of(place); }
   /// True if the signs name the sessions that this process has loaded; it then has no others.
   [[nodiscard]] virtual bool tell_all_of(long /*pid*/) const { return false; }
 };

@@ -9,19 +9,12 @@
 
 #include "core/base/error.h"
 #include "core/os/file.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs {
 
-/// A new file in a log's folder, under a name that agents recognise as a rewrite in progress. Removed with the object
-/// unless it has replaced a log.
-class LogDraft {
- public:
-  virtual ~LogDraft() = default;
-  virtual Result<void> write(std::string_view bytes) = 0;
-  /// Completes the draft; with `sync` it is on the disk then. Writes between this call and the publication are not
-  /// synced.
-  virtual Result<void> finish(bool sync) = 0;
-};
+/// A new file in a log's folder, under a name that agents recognise as a rewrite in progress.
+using LogDraft = TempFile;
 
 /// The state of a log when its rewrite began; see LogWriter::replace.
 struct LogVersion {

@@ -7,10 +7,10 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/os/leftover_files.h"
-#include "core/os/temporary_name.h"
-#include "core/writer/new_uuid.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs {
+
 Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
                          bool sync) {
   ASSIGN_OR_RETURN(auto at, Dir::open_root(root));
@@ -27,22 +27,6 @@ Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<
     at = *std::move(next);
   }
   return at;
-}
-
-Result<void> write_new_file(Disk& disk, const Dir& folder, const NewFile& file, std::string_view bytes, bool sync) {
-  ASSIGN_OR_RETURN(const auto unique, new_uuid());
-  const std::string name = temporary_name(unique);
-  ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, file.mode));
-  const auto fill = [&]() -> Result<void> {
-    RETURN_IF_ERROR(write_all(disk, fd.get(), bytes));
-    RETURN_IF_ERROR(sync ? disk.sync(fd.get()) : Result<void>());
-    return disk.rename(folder, name, folder, file.name, Disk::Existing::keep);
-  };
-  if (auto done = fill(); !done) {
-    static_cast<void>(disk.remove(folder, name));
-    return done;
-  }
-  return sync ? disk.sync_folder(folder) : Result<void>();
 }
 
 mode_t permissions_of(const Session& session) {

@@ -11,6 +11,7 @@
 #include "core/session/agent_look.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
+#include "core/writer/commit.h"
 
 namespace arborfs {
 
@@ -55,13 +56,7 @@ Result<void> Writer::check_quiet(const SessionPtr& session, bool force) const {
   if (found.state == Liveness::State::quiet) {
     return {};
   }
-  return Error{Errc::busy, liveness_words(found) + "; end that program, or force it"};
-}
-
-bool Writer::is_surely_quiet(const Session& session, const Dir& folder, const LogWriter& writer) const {
-  return settings_.write_live ||
-         check_under_lock(session, folder, writer, catalog_, *AgentLook::now(session.store())).state ==
-             Liveness::State::quiet;
+  return session_is_live(found);
 }
 
 Result<void> Writer::check_allows_delete() const {

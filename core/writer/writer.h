@@ -244,9 +244,6 @@ class Writer {
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
   /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
-  /// For a caller that holds the log's lock and has its folder open: true if check_quiet() would surely succeed. It
-  /// must not be called under the lock, because it waits for programs that may wait for the lock.
-  [[nodiscard]] bool is_surely_quiet(const Session& session, const Dir& folder, const LogWriter& writer) const;
   /// Errors: not_permitted unless allow_delete.
   [[nodiscard]] Result<void> check_allows_delete() const;
   /// Moves the lines that arborfs appended to a session, and protects, to where that session is in the trash. A failure

@@ -17,7 +17,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/writer/new_log.h"
-#include "core/formats/omp/writer/write_queue.h"
+#include "core/formats/omp/writer/omp_editor.h"
 #include "core/log/log_age.h"
 #include "core/session/liveness.h"
 #include "tests/support/stage.h"
@@ -535,7 +535,7 @@ TEST(WriterOnDisk, WriteIsRefusedOnlyWhileAnAgentMayHoldTheSession) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(stage.writer().append(session, Stage::text("before")));
     const testing::StandIn omp(omp_in(stage, cwd));
-    std::this_thread::sleep_for(WriteQueue::kLookServes);
+    std::this_thread::sleep_for(Committer::kLookServes);
     const auto refused = stage.writer().append(session, Stage::text("while"));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::busy);
@@ -690,16 +690,26 @@ TEST(WriterOnDisk, OverwrittenAppendIsReportedAsFailed) {
   EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
 }
 
+/// The changes of a stage's sessions, as OmpWriter commits them.
+struct Changes {
+  explicit Changes(Stage& stage)
+      : editor(stage.catalog(), true,
+               [this](const SessionPtr& session, LivePolicy policy) { return committer.hold(session, policy); }),
+        committer(stage.catalog(), {}, editor) {}
+  omp::Editor editor;
+  Committer committer;
+};
+
 TEST(WriterOnDisk, ThrowingPlanDoesNotBlockTheQueue) {
   Stage stage(Storage::files);
   const auto session = stage.add_small();
-  WriteQueue queue(stage.catalog(), WriteQueue::Settings{});
-  AppendRequest broken;
-  broken.plan = [](AppendBatch&) -> Result<void> { throw std::bad_alloc(); };
-  EXPECT_EQ(queue.append(session, broken).error().code, Errc::io);
-  AppendRequest whole;
-  whole.plan = [](AppendBatch&) -> Result<void> { return Error{Errc::stale, "no"}; };
-  EXPECT_EQ(queue.append(session, whole).error().code, Errc::stale);
+  Changes changes(stage);
+  Command broken;
+  broken.change = [](Plan&) -> Result<void> { throw std::bad_alloc(); };
+  EXPECT_EQ(changes.committer.make(session, broken).error().code, Errc::io);
+  Command whole;
+  whole.change = [](Plan&) -> Result<void> { return Error{Errc::stale, "no"}; };
+  EXPECT_EQ(changes.committer.make(session, whole).error().code, Errc::stale);
 }
 
 /// True if the thread sleeps: inside a writer's call it can then only wait for its turn.
@@ -717,30 +727,33 @@ TEST(WriterOnDisk, ForcedAppendIsNotHeldUpByAnUnforcedOne) {
                                  "\"cwd\":\"/work/pi\"}\n{\"type\":\"message\",\"timestamp\":"
                                  "\"2026-02-16T10:20:31.000Z\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n");
   const std::ofstream held(stage.temp().log("-work", session->stem()), std::ios::app);
-  WriteQueue queue(stage.catalog(), WriteQueue::Settings{});
+  Changes changes(stage);
   const auto draft = Stage::text("x").drafts.at(0);
   std::array<std::atomic<pid_t>, 2> threads{};
   std::array<Result<void>, 2> outcomes;
   const auto append = [&](std::size_t which, bool force) {
-    AppendRequest request;
-    request.force = force;
-    request.plan = [&](AppendBatch& batch) -> Result<void> {
-      batch.add(draft);
+    Command command;
+    command.policy = live_policy(force);
+    command.change = change_of<omp::Plan>([&](omp::Plan& plan) -> Result<void> {
+      plan.batch->add(draft);
       return {};
-    };
+    });
     threads.at(which) = ::gettid();
-    outcomes.at(which) = queue.append(session, request);
+    outcomes.at(which) = changes.committer.make(session, command);
   };
   std::thread forced;
   std::thread unforced;
-  EXPECT_TRUE(queue.exclusive(session, true, [&](LogWriter&) -> Result<void> {
+  Command busy;
+  busy.policy = LivePolicy::on_live;
+  busy.work = [&](Held&) -> Result<void> {
     forced = std::thread(append, 0, true);
     unforced = std::thread(append, 1, false);
     while (threads[0] == 0 || threads[1] == 0 || !sleeps(threads[0]) || !sleeps(threads[1])) {
       std::this_thread::yield();
     }
     return {};
-  }));
+  };
+  EXPECT_TRUE(changes.committer.make(session, busy));
   forced.join();
   unforced.join();
   EXPECT_TRUE(outcomes[0]) << outcomes[0].error().message;

@@ -28,7 +28,7 @@
 #include "core/os/held_locks.h"
 #include "core/os/leftover_files.h"
 #include "core/os/processes.h"
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 #include "core/os/work_folder.h"
 #include "core/store/finding.h"
 #include "core/store/log_listing.h"
@@ -183,8 +183,9 @@ class FileLocks final : public LiveSigns {
     return found;
   }
   /// The caller holds the lock of the messages.
-  [[nodiscard]] std::vector<std::string> under_lock(const LogPlace& /*place*/, const Dir& folder) const override {
-    auto found = held(folder, {lock_file_of(kTranscriptFile)});
+  [[nodiscard]] std::vector<std::string> under_lock(const LogPlace& place) const override {
+    const auto folder = store_.folder(place);
+    auto found = folder ? held(*folder, {lock_file_of(kTranscriptFile)}) : std::vector<std::string>();
     for (std::string& name : found) {
       name = "another process holds " + name;
     }

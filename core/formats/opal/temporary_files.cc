@@ -2,7 +2,7 @@
 
 #include <sys/file.h>
 
-#include "core/os/temporary_name.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs::opal {
 

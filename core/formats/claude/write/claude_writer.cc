@@ -6,6 +6,7 @@
 #include "core/formats/claude/project_folder.h"
 #include "core/formats/claude/write/adopted_rows.h"
 #include "core/formats/claude/write/copied_rows.h"
+#include "core/os/temp_file.h"
 #include "core/writer/new_file.h"
 #include "core/writer/new_uuid.h"
 #include "core/writer/not_synced.h"
@@ -53,7 +54,7 @@ Result<CreateResult> ClaudeWriter::write_transcript(const std::string& agent, co
   const bool sync = settings().durability == Durability::synced;
   ASSIGN_OR_RETURN(const auto folder,
                    make_folders(store.disk(), store.paths().agent_dir, {"projects", place.folder}, 0700, sync));
-  const auto written = write_new_file(store.disk(), folder, {place.file, 0600}, rows, sync);
+  const auto written = write_whole_file(store.disk(), folder, place.file, 0600, rows, Disk::Existing::keep, sync);
   if (!written && !folder.stat(place.file)) {
     return written.error();
   }

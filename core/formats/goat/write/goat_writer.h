@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "core/formats/goat/write/delayed_updates.h"
-#include "core/formats/goat/write/new_folder.h"
-#include "core/formats/goat/write/new_records.h"
+#include "core/formats/goat/write/goat_editor.h"
 #include "core/formats/goat/write/take_checkpoint.h"
-#include "core/writer/shared_turns.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -26,7 +25,9 @@ class GoatWriter final : public Writer {
   void settle() { updates_.settle(); }
 
   void take_back_parts() override;
-  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override {
+    return messages_.check(session, live_policy(force));
+  }
   [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
   [[nodiscard]] std::vector<RoomAt> room_for_checkpoint(const SessionPtr& session,
                                                         const CheckpointWanted& wanted) override;
@@ -51,29 +52,21 @@ class GoatWriter final : public Writer {
                              bool force = false) override;
 
  private:
-  struct Waiting {
-    const goat::NewRecords* records = nullptr;
-    const std::string* at = nullptr;
-    bool is_alone = false;
-    bool is_done = false;
-    Result<AppendResult> result = Error{Errc::io, "it was not written"};
-  };
   struct Places;
-  struct Held;
   [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
-  void run(const SessionPtr& session, const std::vector<Waiting*>& batch);
-  Result<void> append_batch(const SessionPtr& session, const std::vector<Waiting*>& batch);
-  Result<Held> hold(const SessionPtr& session, bool is_forced);
-  Result<void> append_lines(const SessionPtr& session, const Held& held, const std::string& lines);
-  Result<bool> take_back_part(const SessionPtr& session, LogWriter& writer);
-  Result<AppendResult> append_to_transcript(const SessionPtr& session, const goat::NewRecords& records);
   void update_metadata(const SessionPtr& session);
-  Result<void> show_metadata(const SessionPtr& session);
-  Result<CreateResult> put_in_place(goat::NewFolder& folder, const std::string& id, std::uint8_t store);
+  Result<CreateResult> put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store);
   Result<Places> open_places(const SessionPtr& session);
 
-  SharedTurns<Waiting> appends_;
   goat::DelayedUpdates updates_;
+  goat::Editor message_editor_;
+  goat::Editor transcript_editor_;
+  Committer messages_;
+  Committer transcript_;
 };
+
+/// The folder of the session (core/writer/transfer.h); null if the store's sessions have no such place. `store`
+/// outlives it.
+std::unique_ptr<Belongings> belongings_of_goat(const SessionStore& store, const LogPlace& place);
 
 }  // namespace arborfs

@@ -9,7 +9,6 @@
 #include "core/formats/goat/write/adopted_messages.h"
 #include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/goat/write/metadata_file.h"
-#include "core/formats/goat/write/new_folder.h"
 #include "core/writer/new_uuid.h"
 
 namespace arborfs {
@@ -33,10 +32,10 @@ Result<AdoptResult> GoatWriter::adopt(const Conversation& conversation, const st
     fields.push_back({"leaf_title", goat::go_literal(conversation.title)});
   }
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
-  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, conversation.permissions, syncs()));
-  RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
-  RETURN_IF_ERROR(folder.put(goat::kMessagesFile, messages.lines));
-  ASSIGN_OR_RETURN(adopted.made, put_in_place(folder, id, number));
+  ASSIGN_OR_RETURN(auto folder, goat::new_folder(store.disk(), base, conversation.permissions, syncs()));
+  RETURN_IF_ERROR(folder->put(goat::kMetadataFile, goat::new_metadata(fields)));
+  RETURN_IF_ERROR(folder->put(goat::kMessagesFile, messages.lines));
+  ASSIGN_OR_RETURN(adopted.made, put_in_place(*folder, id, number));
   return adopted;
 }
 

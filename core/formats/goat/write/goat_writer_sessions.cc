@@ -7,10 +7,8 @@
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"
-#include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/goat/write/metadata_file.h"
-#include "core/formats/goat/write/new_folder.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/writer/new_file.h"
@@ -149,7 +147,7 @@ Result<std::string> clean_cwd(std::string cwd, const std::string& mountpoint) {
 }  // namespace
 
 /// The session is shown before a failed sync is reported.
-Result<CreateResult> GoatWriter::put_in_place(goat::NewFolder& folder, const std::string& id, std::uint8_t store) {
+Result<CreateResult> GoatWriter::put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store) {
   RETURN_IF_ERROR(folder.publish(id));
   const auto synced = folder.sync_name();
   auto made = show_made({id, id + ".jsonl", store});
@@ -184,9 +182,9 @@ Result<CreateResult> GoatWriter::create(const NewSession& wanted) {
     fields.push_back({"leaf_title", goat::go_literal(wanted.title)});
   }
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(store.paths().sessions));
-  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(store.disk(), base, kAnyPermissions, syncs()));
-  RETURN_IF_ERROR(folder.put(goat::kMetadataFile, goat::new_metadata(fields)));
-  return put_in_place(folder, id, *number);
+  ASSIGN_OR_RETURN(auto folder, goat::new_folder(store.disk(), base, kAnyPermissions, syncs()));
+  RETURN_IF_ERROR(folder->put(goat::kMetadataFile, goat::new_metadata(fields)));
+  return put_in_place(*folder, id, *number);
 }
 
 Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::string& target, bool force,
@@ -204,15 +202,15 @@ Result<CreateResult> GoatWriter::fork(const SessionPtr& session, const std::stri
   ASSIGN_OR_RETURN(const auto id, new_uuid());
   Disk& disk = session->store().disk();
   ASSIGN_OR_RETURN(const auto base, Dir::open_root(session->store().paths().sessions));
-  ASSIGN_OR_RETURN(auto folder, goat::NewFolder::begin(disk, base, permissions_of(*session), syncs()));
+  ASSIGN_OR_RETURN(auto folder, goat::new_folder(disk, base, permissions_of(*session), syncs()));
   RETURN_IF_ERROR(
-      folder.put(goat::kMetadataFile, forked_metadata(std::move(text), id, copied, !target.empty(), title)));
+      folder->put(goat::kMetadataFile, forked_metadata(std::move(text), id, copied, !target.empty(), title)));
   {
-    ASSIGN_OR_RETURN(const auto fd, folder.create(goat::kMessagesFile));
+    ASSIGN_OR_RETURN(const auto fd, folder->create_file(goat::kMessagesFile));
     RETURN_IF_ERROR(copy_lines(disk, copied, fd.get()));
     RETURN_IF_ERROR(syncs() ? disk.sync(fd.get()) : Result<void>());
   }
-  return put_in_place(folder, id, session->store_number());
+  return put_in_place(*folder, id, session->store_number());
 }
 
 Result<void> GoatWriter::remove(const SessionPtr& session, bool force) {
@@ -226,11 +224,22 @@ Result<void> GoatWriter::remove(const SessionPtr& session, bool force) {
     Disk& disk = session->store().disk();
     ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
     ASSIGN_OR_RETURN(const auto lock, goat::take_lock(disk, folder, goat::kMessagesFile));
-    const auto taken = GoatTrash(settings().trash, disk).take(session->store(), place, Trash::shown_title(*session));
+    const auto taken =
+        Transfer(settings().trash, disk)
+            .take(session->store(), place, Trash::shown_title(*session), belongings_of_goat(session->store(), place));
     done = taken ? done : Result<void>(taken.error());
   }
   catalog().rescan_folder(place.in());
   return done;
+}
+
+std::unique_ptr<Belongings> belongings_of_goat(const SessionStore& store, const LogPlace& place) {
+  if (place.folder.starts_with('.') || place.file != place.folder + ".jsonl") {
+    return nullptr;
+  }
+  return std::make_unique<NamedBelongings>(
+      store, std::string(kSessionsItself),
+      [place](const Dir& /*folder*/) { return std::vector<std::string>{place.folder}; }, ".lock");
 }
 
 }  // namespace arborfs

@@ -10,10 +10,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/os/file_attributes.h"
-#include "core/os/replace_file.h"
-#include "core/os/temporary_name.h"
-#include "core/writer/new_uuid.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs::goat {
 namespace {
@@ -27,37 +24,20 @@ struct AsRead {
   FileStat stat;
 };
 
-/// Puts the new file in place of the one that was read; false if that has changed. The lock keeps other arborfs out;
-/// goat takes none for its metadata.
-Result<bool> put_in_place(Disk& disk, const Dir& folder, const std::string& name, const AsRead& as_read) {
-  const auto lock = take_lock(disk, folder, kMessagesFile);
-  if (!lock) {
-    static_cast<void>(disk.remove(folder, name));
-    return lock.error();
-  }
-  return replace_as_read(disk, folder, name, kMetadataFile, [&](const File& old) {
-    const auto now = old.stat();
-    const auto text =
-        now && *now == as_read.stat ? old.read(0, std::min(now->size, kLongest)) : Result<std::string>(Errc::stale, "");
-    return text && *text == as_read.text;
-  });
-}
-
+/// False if the file has changed since it was read. The lock keeps other arborfs out; goat takes none for its metadata.
 Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string& text, const AsRead& as_read) {
-  ASSIGN_OR_RETURN(const auto unique, new_uuid());
-  const std::string name = temporary_name(unique);
-  ASSIGN_OR_RETURN(const auto fd, disk.create(folder, name, 0600));
-  const auto fill = [&]() -> Result<void> {
-    ASSIGN_OR_RETURN(const auto present, File::open_in(folder, kMetadataFile));
-    RETURN_IF_ERROR(keep_attributes(disk, present.fd(), fd.get()));
-    RETURN_IF_ERROR(write_all(disk, fd.get(), text));
-    return sync ? disk.sync(fd.get()) : Result<void>();
-  };
-  if (auto filled = fill(); !filled) {
-    static_cast<void>(disk.remove(folder, name));
-    return filled.error();
-  }
-  ASSIGN_OR_RETURN(const bool is_done, put_in_place(disk, folder, name, as_read));
+  ASSIGN_OR_RETURN(const auto file, TempFile::create(disk, folder, 0600));
+  ASSIGN_OR_RETURN(const auto present, File::open_in(folder, kMetadataFile));
+  RETURN_IF_ERROR(file->keep_attributes(present));
+  RETURN_IF_ERROR(file->write(text));
+  RETURN_IF_ERROR(file->finish(sync));
+  ASSIGN_OR_RETURN(const auto lock, take_lock(disk, folder, kMessagesFile));
+  ASSIGN_OR_RETURN(const bool is_done, file->replace(kMetadataFile, [&](const File& old) {
+    const auto now = old.stat();
+    const auto read =
+        now && *now == as_read.stat ? old.read(0, std::min(now->size, kLongest)) : Result<std::string>(Errc::stale, "");
+    return read && *read == as_read.text;
+  }));
   RETURN_IF_ERROR(is_done && sync ? disk.sync_folder(folder) : Result<void>());
   return is_done;
 }

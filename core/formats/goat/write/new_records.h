@@ -9,9 +9,19 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/os/temp_file.h"
 #include "core/writer/writer.h"
 
 namespace arborfs::goat {
+
+/// goat's modes, to which the umask applies.
+inline constexpr mode_t kFolderMode = 0755;
+inline constexpr mode_t kFileMode = 0644;
+
+/// A folder of files of goat, of which it and they may have these permissions.
+inline Result<TempFolder::Ptr> new_folder(Disk& disk, const Dir& parent, mode_t permissions, bool sync) {
+  return TempFolder::create(disk, parent, {kFolderMode & permissions, kFileMode & permissions}, sync);
+}
 
 /// goat cannot load a longer line (goat/FORMAT.md C5).
 inline constexpr std::size_t kLongestLine = std::size_t{10} << 20U;

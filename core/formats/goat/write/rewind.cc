@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/os/file_attributes.h"
-#include "core/os/replace_file.h"
-#include "core/os/temporary_name.h"
-#include "core/writer/new_uuid.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs::goat {
 namespace {
@@ -38,15 +35,9 @@ class Rewinding {
       return remove(kept);
     }
     ASSIGN_OR_RETURN(const auto folder, make_folder_of(file.parts));
-    ASSIGN_OR_RETURN(const auto unique, new_uuid());
-    const std::string name = temporary_name(unique);
-    auto written = write(folder, name, file, kept);  // open until it has its name, so that it is not left over
-    const auto may = written ? check_unchanged(folder, kept) : Result<void>(written.error());
-    if (!may) {
-      static_cast<void>(place_.disk.remove(folder, name));
-      return may;
-    }
-    RETURN_IF_ERROR(put_in_place(folder, name, kept));
+    ASSIGN_OR_RETURN(const auto written, write(folder, file, kept));
+    RETURN_IF_ERROR(check_unchanged(folder, kept));
+    RETURN_IF_ERROR(put_in_place(*written, kept));
     return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
   }
 
@@ -70,8 +61,7 @@ class Rewinding {
       return changed_meanwhile();
     }
     ASSIGN_OR_RETURN(const auto folder, place_.work.folder_of(kept.parts));
-    ASSIGN_OR_RETURN(const auto unique, new_uuid());
-    ASSIGN_OR_RETURN(const bool is_done, remove_as_read(place_.disk, folder, kept.parts.back(), removed_name(unique),
+    ASSIGN_OR_RETURN(const bool is_done, remove_as_read(place_.disk, folder, kept.parts.back(), removed_name(),
                                                         [&](const File& old) { return is_as_kept(old, kept); }));
     RETURN_IF_ERROR(is_done ? Result<void>() : changed_meanwhile());
     return place_.sync ? place_.disk.sync_folder(folder) : Result<void>();
@@ -93,35 +83,30 @@ class Rewinding {
     return dir;
   }
 
-  Result<UniqueFd> write(const Dir& folder, const std::string& name, const PlannedFile& file,
-                         const KeptFile& kept) const {
+  Result<TempFile::Ptr> write(const Dir& folder, const PlannedFile& file, const KeptFile& kept) const {
     ASSIGN_OR_RETURN(const auto content, open_content(place_.session, checkpoint_.id, file.hash));
     const bool keeps_mode = file.mode || kept.seen;
-    ASSIGN_OR_RETURN(auto fd, place_.disk.create(folder, name, keeps_mode ? kPrivateMode : kFileMode));
-    RETURN_IF_ERROR(copy_checked(place_.disk, content, file.hash, fd.get()));
+    ASSIGN_OR_RETURN(auto written, TempFile::create(place_.disk, folder, keeps_mode ? kPrivateMode : kFileMode));
+    RETURN_IF_ERROR(copy_checked(place_.disk, content, file.hash, written->fd()));
     if (kept.seen) {
       ASSIGN_OR_RETURN(const auto present, File::open_in(folder, kept.parts.back()));
-      RETURN_IF_ERROR(keep_attributes(place_.disk, present.fd(), fd.get(), file.mode));
+      RETURN_IF_ERROR(written->keep_attributes(present, file.mode));
     } else {
-      RETURN_IF_ERROR(keep_owner_of_folder(place_.disk, folder, fd.get()));
-      RETURN_IF_ERROR(file.mode ? place_.disk.set_mode(fd.get(), *file.mode & kPermissions) : Result<void>());
+      RETURN_IF_ERROR(keep_owner_of_folder(place_.disk, folder, written->fd()));
+      RETURN_IF_ERROR(file.mode ? place_.disk.set_mode(written->fd(), *file.mode & kPermissions) : Result<void>());
     }
-    RETURN_IF_ERROR(place_.sync ? place_.disk.sync(fd.get()) : Result<void>());
-    return fd;
+    RETURN_IF_ERROR(written->finish(place_.sync));
+    return written;
   }
 
   /// A program may write to the file in the same moment.
-  Result<void> put_in_place(const Dir& folder, const std::string& name, const KeptFile& kept) const {
+  static Result<void> put_in_place(TempFile& written, const KeptFile& kept) {
     const std::string& target = kept.parts.back();
     if (!kept.seen) {
-      auto done = place_.disk.rename(folder, name, folder, target, Disk::Existing::keep);
-      if (!done) {
-        static_cast<void>(place_.disk.remove(folder, name));
-      }
-      return done;
+      return written.publish(written.folder(), target, Disk::Existing::keep);
     }
-    ASSIGN_OR_RETURN(const bool is_done, replace_as_read(place_.disk, folder, name, target,
-                                                         [&](const File& old) { return is_as_kept(old, kept); }));
+    ASSIGN_OR_RETURN(const bool is_done,
+                     written.replace(target, [&](const File& old) { return is_as_kept(old, kept); }));
     return is_done ? Result<void>() : changed_meanwhile();
   }
 

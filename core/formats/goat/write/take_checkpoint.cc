@@ -9,7 +9,6 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/formats/goat/checkpoints.h"
-#include "core/formats/goat/write/new_folder.h"
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
@@ -176,9 +175,9 @@ Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, cons
     return name_is_taken();
   }
   clear_leftovers(place, files);
-  ASSIGN_OR_RETURN(auto folder, NewFolder::begin(place.disk, all, kAnyPermissions, place.sync));
-  RETURN_IF_ERROR(place.disk.make_folder(folder.dir(), kContents, kFolderMode));
-  ASSIGN_OR_RETURN(const auto contents, folder.dir().open_in(kContents));
+  ASSIGN_OR_RETURN(auto folder, new_folder(place.disk, all, kAnyPermissions, place.sync));
+  RETURN_IF_ERROR(place.disk.make_folder(folder->dir(), kContents, kFolderMode));
+  ASSIGN_OR_RETURN(const auto contents, folder->dir().open_in(kContents));
   Taking taking(place, contents);
   std::vector<KeptFile> kept;
   for (const auto& parts : files) {
@@ -190,11 +189,11 @@ Result<std::vector<KeptFile>> take_checkpoint(const CheckpointPlace& place, cons
   if (manifest.size() > kLongestManifest) {
     return Error{Errc::too_large, "there are more files than one checkpoint can list"};
   }
-  RETURN_IF_ERROR(folder.put(kManifest, manifest));
-  if (auto published = folder.publish(id); !published) {
+  RETURN_IF_ERROR(folder->put(kManifest, manifest));
+  if (auto published = folder->publish(id); !published) {
     return published.error().code == Errc::already_exists ? name_is_taken() : published.error();
   }
-  RETURN_IF_ERROR(folder.sync_name());
+  RETURN_IF_ERROR(folder->sync_name());
   return kept;
 }
 

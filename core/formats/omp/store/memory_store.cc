@@ -92,17 +92,10 @@ struct Shelf {
   }
 };
 
-class MemoryDraft : public LogDraft {
- public:
-  MemoryDraft(Disk& disk, UniqueFd fd) : disk_(disk), fd_(std::make_shared<const UniqueFd>(std::move(fd))) {}
-  Result<void> write(std::string_view bytes) override { return write_all(disk_, fd_->get(), bytes); }
-  Result<void> finish(bool /*sync*/) override { return {}; }
-  [[nodiscard]] const SharedFd& file() const { return fd_; }
-
- private:
-  Disk& disk_;
-  const SharedFd fd_;
-};
+Result<SharedFd> fd_of(LogDraft& draft) {
+  ASSIGN_OR_RETURN(auto fd, draft.take());
+  return std::make_shared<const UniqueFd>(std::move(fd));
+}
 
 class MemoryLogWriter : public LogChange {
  public:
@@ -133,8 +126,9 @@ class MemoryLogWriter : public LogChange {
     return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR);
   }
   Result<void> put_in_place(LogDraft& draft) override {
+    ASSIGN_OR_RETURN(auto file, fd_of(draft));
     const std::lock_guard lock(shelf_->mutex);
-    shelf_->logs[place_] = static_cast<MemoryDraft&>(draft).file();
+    shelf_->logs[place_] = std::move(file);
     return {};
   }
   Result<void> sync_names() override { return {}; }
@@ -218,7 +212,7 @@ class MemoryStore : public SessionStore {
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/, mode_t /*permissions*/) override {
     ASSIGN_OR_RETURN(auto fd, make_file("log"));
-    return std::unique_ptr<LogDraft>(std::make_unique<MemoryDraft>(disk_, std::move(fd)));
+    return TempFile::nameless(disk_, std::move(fd));
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
@@ -226,11 +220,12 @@ class MemoryStore : public SessionStore {
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool /*sync*/) override {
+    ASSIGN_OR_RETURN(auto file, fd_of(draft));
     const std::lock_guard lock(shelf_->mutex);
     if (existing == Disk::Existing::replace) {
       shelf_->logs.erase(place);
     }
-    const bool is_new = shelf_->logs.emplace(place, static_cast<MemoryDraft&>(draft).file()).second;
+    const bool is_new = shelf_->logs.emplace(place, std::move(file)).second;
     return is_new ? Result<void>() : Result<void>(Errc::already_exists, "such a log already exists");
   }
 
@@ -246,11 +241,6 @@ class MemoryStore : public SessionStore {
     node.key() = to;
     shelf_->logs.insert(std::move(node));
     return {};
-  }
-
-  Result<void> remove(const LogPlace& place, const Dir& /*trash*/) override {
-    const std::lock_guard lock(shelf_->mutex);
-    return shelf_->logs.erase(place) == 1 ? Result<void>() : nothing_there();
   }
 
  private:

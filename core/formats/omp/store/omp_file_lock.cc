@@ -218,6 +218,15 @@ Result<OmpFileLock> OmpFileLock::take(Disk& disk, const Dir& folder, const std::
   }
 }
 
+Result<void> OmpFileLock::probe(const Dir& folder, const std::string& log_name) {
+  const std::string name = lock_file_name(log_name);
+  const auto is_held = [&] {
+    const auto pid = read_lock(folder, name);
+    return pid ? !is_stale(folder, name, *pid) : pid.error().code != Errc::not_found;
+  };
+  return is_lasting(is_held, kPatience) ? held(folder, name) : Result<void>();
+}
+
 LockFile read_lock_file(const Dir& folder, const std::string& log_name) {
   const auto pid = read_lock(folder, lock_file_name(log_name));
   return pid ? LockFile{true, *pid} : LockFile{};

@@ -28,6 +28,8 @@ class OmpFileLock {
   /// permission, no_space.
   static Result<OmpFileLock> take(Disk& disk, const Dir& folder, const std::string& folder_path,
                                   const std::string& log_name, std::chrono::milliseconds patience = kPatience);
+  /// Fails as take() would if the lock file is another process's and stays. Takes nothing.
+  static Result<void> probe(const Dir& folder, const std::string& log_name);
   ~OmpFileLock();
   OmpFileLock(OmpFileLock&& other) noexcept;
   OmpFileLock& operator=(OmpFileLock&&) = delete;

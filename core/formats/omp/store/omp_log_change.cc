@@ -1,10 +1,12 @@
 #include "core/formats/omp/store/omp_log_change.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,46 +26,23 @@ constexpr mode_t kPrivateMode = 0600;
 /// Programs append under the lock, which this process holds: only another probe like this one may have the log open.
 constexpr std::chrono::milliseconds kOwnMoment{20};
 
-class OmpDraft : public LogDraft {
- public:
-  OmpDraft(Disk& disk, Dir folder, std::string temporary, UniqueFd fd)
-      : disk_(disk), folder_(std::move(folder)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
-  ~OmpDraft() override {
-    if (!temporary_.empty()) {
-      static_cast<void>(disk_.remove(folder_, temporary_));
-    }
-  }
-  Result<void> write(std::string_view bytes) override { return write_all(disk_, fd_.get(), bytes); }
-  Result<void> finish(bool sync) override { return sync ? disk_.sync(fd_.get()) : Result<void>(); }
-  Result<void> publish(const Dir& to, const std::string& name, Disk::Existing existing) {
-    fd_.reset();  // no process may find the log open for writing
-    auto done = disk_.rename(folder_, temporary_, to, name, existing);
-    if (done) {
-      temporary_.clear();
-    }
-    return done;
-  }
-  [[nodiscard]] const Dir& folder() const { return folder_; }
-  [[nodiscard]] Disk& disk() const { return disk_; }
-
- private:
-  Disk& disk_;
-  const Dir folder_;
-  std::string temporary_;  // "" once it is published
-  UniqueFd fd_;
-};
+/// No process may find the log open for writing, so the draft is closed first.
+Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& name, Disk::Existing existing) {
+  RETURN_IF_ERROR(draft.take());
+  return draft.publish(to, name, existing);
+}
 
 class OmpLogWriter : public LogChange {
  public:
-  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, OmpFileLock lock, File reader,
-               const FileStat& stat)
+  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, std::optional<OmpFileLock> lock,
+               File reader, const FileStat& stat)
       : LogChange(disk, std::move(reader), stat),
         folder_(std::move(folder)),
         file_(std::move(file)),
         lock_(std::move(lock)) {}
 
   [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader(), kOwnMoment); }
-  void release() override { lock_.release(); }
+  void release() override { lock_.reset(); }
   [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(file_); }
 
  protected:
@@ -71,24 +50,20 @@ class OmpLogWriter : public LogChange {
     return what == For::append ? disk().open_append(*folder_, file_) : disk().open_update(*folder_, file_);
   }
   Result<void> put_in_place(LogDraft& draft) override {
-    return static_cast<OmpDraft&>(draft).publish(*folder_, file_, Disk::Existing::replace);
+    return publish_closed(draft, *folder_, file_, Disk::Existing::replace);
   }
   Result<void> sync_names() override { return disk().sync_folder(*folder_); }
 
  private:
   const std::shared_ptr<const Dir> folder_;  // the lock refers to it
   const std::string file_;
-  OmpFileLock lock_;
+  std::optional<OmpFileLock> lock_;
 };
 
 }  // namespace
 
 std::string omp_temporary_name(const std::string& file) {
-  static std::atomic<std::uint64_t> made{0};
-  const std::uint64_t unique = (static_cast<std::uint64_t>(::getpid()) << 32U) + ++made;
-  char hex[24];
-  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(unique));
-  return "." + file + "." + hex + ".tmp";
+  return "." + file + "." + unique_hex() + ".tmp";
 }
 
 Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file) {
@@ -115,28 +90,36 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
       std::make_unique<OmpLogWriter>(disk, held, file, std::move(lock), std::move(reader), st));
 }
 
+Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced) {
+  const auto held = std::make_shared<const Dir>(std::move(folder));
+  RETURN_IF_ERROR(OmpFileLock::probe(*held, file));
+  RETURN_IF_ERROR(check_not_append_only(*held));
+  if (::faccessat(held->fd(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    return error_from_errno(errno, "cannot create the log's lock");
+  }
+  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
+  ASSIGN_OR_RETURN(const auto st, reader.stat());
+  OmpLogWriter log(disk, held, file, std::nullopt, std::move(reader), st);
+  RETURN_IF_ERROR(log.try_append());
+  return is_replaced ? log.try_replace() : Result<void>();
+}
+
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
-  const std::string temporary = omp_temporary_name(file);
-  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kLogMode & permissions));
-  return std::unique_ptr<LogDraft>(std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(fd)));
+  return TempFile::create(disk, std::move(folder), kLogMode & permissions, omp_temporary_name(file));
 }
 
 Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
                                                     const File& replaced) {
-  const std::string temporary = omp_temporary_name(file);
-  ASSIGN_OR_RETURN(auto fd, disk.create(folder, temporary, kPrivateMode));
-  const int made = fd.get();
-  auto draft = std::make_unique<OmpDraft>(disk, std::move(folder), temporary, std::move(fd));
-  RETURN_IF_ERROR(keep_attributes(disk, replaced.fd(), made));
-  return std::unique_ptr<LogDraft>(std::move(draft));
+  ASSIGN_OR_RETURN(auto draft, TempFile::create(disk, std::move(folder), kPrivateMode, omp_temporary_name(file)));
+  RETURN_IF_ERROR(draft->keep_attributes(replaced));
+  return draft;
 }
 
 Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync) {
-  auto& ours = static_cast<OmpDraft&>(draft);
-  RETURN_IF_ERROR(ours.publish(ours.folder(), file, existing));
-  auto synced = sync ? ours.disk().sync_folder(ours.folder()) : Result<void>();
+  RETURN_IF_ERROR(publish_closed(draft, draft.folder(), file, existing));
+  auto synced = sync ? draft.disk().sync_folder(draft.folder()) : Result<void>();
   if (!synced && existing == Disk::Existing::keep) {
-    static_cast<void>(ours.disk().remove(ours.folder(), file));  // it has not been acknowledged
+    static_cast<void>(draft.disk().remove(draft.folder(), file));  // it has not been acknowledged
   }
   return synced;
 }

@@ -15,6 +15,9 @@ namespace arborfs {
 Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file);
 
+/// Fails as open_omp_writer() would, or as the first append, or the first replacement. Takes no lock.
+Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced);
+
 /// `.<log>.<16 hex digits>.tmp`, which agents recognise as a rewrite in progress (omp/FORMAT.md F8). A different one on
 /// each call.
 std::string omp_temporary_name(const std::string& file);

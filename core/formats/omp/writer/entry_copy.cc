@@ -15,7 +15,6 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::uint64_t kStep = 1 << 20;
 constexpr std::uint64_t kLongestScalar = 4096;
 
 bool is_key(const PlacedMember& member, std::string_view key) {
@@ -177,15 +176,6 @@ Result<std::string> changed_text(std::string text, const EntryChange& change, co
 }
 
 }  // namespace
-
-Result<void> copy_bytes(const LogSource& log, std::uint64_t from, std::uint64_t end, const ByteSink& write) {
-  while (from < end) {
-    ASSIGN_OR_RETURN(auto bytes, log.read(from, std::min(kStep, end - from)));
-    RETURN_IF_ERROR(write(bytes));
-    from += bytes.size();
-  }
-  return {};
-}
 
 Result<void> copy_entry(const LogSource& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
                         const IdOfValue& id_of, const ByteSink& write, std::uint64_t longest_held) {

@@ -4,17 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/formats/omp/writer/migration.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
-
-/// Receives the next bytes of a copy.
-using ByteSink = std::function<Result<void>(std::string_view bytes)>;
 
 /// The changes to one entry.
 struct EntryChange {
@@ -24,9 +21,6 @@ struct EntryChange {
 
 /// Entries up to this length are changed in memory.
 inline constexpr std::uint64_t kLongestHeldEntry = 4 << 20;
-
-/// Passes the log's bytes from `from` up to `end` to `write`, in steps. Errors: stale, io, those of `write`.
-Result<void> copy_bytes(const LogSource& log, std::uint64_t from, std::uint64_t end, const ByteSink& write);
 
 /// Passes the entry at `offset` to `write`, changed. Errors: as copy_bytes; too_large if a long entry must be changed
 /// and has more members than kMostMembers (oversized.h); invalid_argument if a short entry gets a parent but is not an

@@ -8,7 +8,6 @@
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/writable_state.h"
-#include "core/formats/omp/writer/write_queue.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/id_text.h"
@@ -20,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxTitle = 64 * 1024;
 constexpr std::uint64_t kLineOverhead = 256;
+constexpr int kTries = 4;  // attempts while other programs write
 
 Result<void> check_condition(const std::optional<std::string>& if_leaf, const EntryId& leaf) {
   const std::string now = leaf.kind == EntryId::Kind::missing ? "root" : id_text(leaf);
@@ -41,22 +41,33 @@ Result<AppendCommand> append_command(std::string& text, bool kept, Dialect diale
   return json_command(kept ? std::string(text) : std::move(text), dialect, now_ms());
 }
 
+/// A command that adds lines; they are taken back if `add` fails.
+Command adding(bool force, std::uint64_t bytes, std::function<Result<void>(AppendBatch&)> add) {
+  Command command;
+  command.policy = live_policy(force);
+  command.bytes = bytes;
+  command.change = change_of<omp::Plan>([add = std::move(add)](omp::Plan& plan) {
+    const auto before = plan.batch->mark();
+    auto added = add(*plan.batch);
+    if (!added) {
+      plan.batch->take_back(before);
+    }
+    return added;
+  });
+  return command;
+}
+
 }  // namespace
 
 OmpWriter::OmpWriter(Catalog& catalog, WriteSettings settings)
     : Writer(catalog, std::move(settings)),
-      queue_(std::make_unique<WriteQueue>(
-          catalog,
-          WriteQueue::Settings{this->settings().durability == Durability::synced, this->settings().write_live})) {}
-
-OmpWriter::~OmpWriter() = default;
+      editor_(catalog, syncs(),
+              [this](const SessionPtr& session, LivePolicy policy) { return changes_.hold(session, policy); }),
+      changes_(catalog, {syncs(), this->settings().write_live, {}, kTries}, editor_) {}
 
 void OmpWriter::take_back_parts() {
-  queue_->take_back_parts();
-}
-
-Result<void> OmpWriter::check(const SessionPtr& session, bool force) {
-  return queue_->check(session, force);
+  changes_.take_back_parts("omp");
+  changes_.take_back_parts("pi");
 }
 
 /// A log of an old version, and one whose title has no place of its own, are written anew beside the present log.
@@ -75,10 +86,7 @@ RoomWanted OmpWriter::room_for(const SessionPtr& session, std::string_view verb,
 Result<void> OmpWriter::put_blobs(const Session& session, const std::vector<EntryDraft>& drafts) {
   for (const EntryDraft& draft : drafts) {
     for (const PendingBlob& blob : draft.blobs) {
-      if (auto put = session.store().blobs()->put(blob.hash, blob.bytes, settings().durability == Durability::synced);
-          !put) {
-        return put;
-      }
+      RETURN_IF_ERROR(session.store().blobs()->put(blob.hash, blob.bytes, syncs()));
     }
   }
   return {};
@@ -140,12 +148,11 @@ Result<void> OmpWriter::check_json(const SessionPtr& session, std::string_view t
 Result<AppendResult> OmpWriter::append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf) {
   RETURN_IF_ERROR(put_blobs(*session, command.drafts));
   AppendResult written;
-  AppendRequest request;
-  request.force = command.force;
+  std::uint64_t bytes = 0;
   for (const EntryDraft& draft : command.drafts) {
-    request.bytes += draft.before.size() + draft.after.size() + kLineOverhead;
+    bytes += draft.before.size() + draft.after.size() + kLineOverhead;
   }
-  request.plan = [&, bytes = request.bytes](AppendBatch& batch) -> Result<void> {
+  const auto add = [&](AppendBatch& batch) -> Result<void> {
     RETURN_IF_ERROR(check_condition(command.if_leaf, batch.leaf()));
     if (command.dialect && *command.dialect != dialect_of(batch.index())) {
       return {Errc::stale, "another program rewrote the log in another agent's format; try again"};
@@ -158,7 +165,7 @@ Result<AppendResult> OmpWriter::append_at(const SessionPtr& session, AppendComma
     }
     return {};
   };
-  RETURN_IF_ERROR(queue_->append(session, std::move(request)));
+  RETURN_IF_ERROR(changes_.make(session, adding(command.force, bytes, add)));
   return written;
 }
 
@@ -168,10 +175,7 @@ Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vect
   }
   ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
   AppendResult written;
-  AppendRequest request;
-  request.force = force;
-  request.bytes = changes.size() * kLineOverhead;
-  request.plan = [&](AppendBatch& batch) -> Result<void> {
+  const auto add = [&](AppendBatch& batch) -> Result<void> {
     written.parent_id = id_text(batch.leaf());
     for (const LabelChange& change : changes) {
       ASSIGN_OR_RETURN(auto target, find_target(batch.index(), change.target));
@@ -186,7 +190,7 @@ Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vect
     }
     return {};
   };
-  RETURN_IF_ERROR(queue_->append(session, std::move(request)));
+  RETURN_IF_ERROR(changes_.make(session, adding(force, changes.size() * kLineOverhead, add)));
   return written;
 }
 
@@ -216,23 +220,34 @@ Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_
     RETURN_IF_ERROR(set_slot_title(session, clean, source, known.title, force));
     return clean;
   }
-  const auto done = rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
+  RETURN_IF_ERROR(rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
     auto titled = with_member(present, "title", json::stringify_string(clean));
     return titled && known.dialect == Dialect::omp18
                ? with_member(*titled, "titleSource", json::stringify_string(source))
                : titled;
-  });
-  RETURN_IF_ERROR(done);
+  }));
   return clean;
 }
 
-Result<void> OmpWriter::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
-                                       std::optional<LogPlace> move_to) {
-  RewriteRequest request;
-  request.policy = live_policy(force);
-  request.move_to = std::move(move_to);
-  request.write = [&](LogDraft& draft) { return write_log_anew(*session, {change, {}, {}}, draft); };
-  return queue_->rewrite(session, request);
+/// `mends`: also a log that takes no other changes.
+Result<void> OmpWriter::rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write,
+                                     bool mends) {
+  const omp::Rewrite anew{write};
+  Command command;
+  command.policy = policy;
+  command.is_alone = true;
+  command.mends = mends;
+  command.change = change_of<omp::Plan>([&](omp::Plan& plan) -> Result<void> {
+    plan.anew = anew;
+    return {};
+  });
+  return changes_.make(session, std::move(command));
+}
+
+Result<void> OmpWriter::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change) {
+  return rewrite_with(session, live_policy(force), [&](LogDraft& draft) {
+    return write_log_anew(*session, {change, {}, {}}, draft);
+  });
 }
 
 Result<void> OmpWriter::rewrite(const SessionPtr& session, bool force) {
@@ -240,13 +255,11 @@ Result<void> OmpWriter::rewrite(const SessionPtr& session, bool force) {
 }
 
 Result<void> OmpWriter::edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live) {
-  RewriteRequest request;
-  request.policy = maybe_live ? LivePolicy::on_maybe_live : LivePolicy::on_quiet;
-  request.write = [&](LogDraft& draft) {
-    auto edits = plan(*session);
-    return edits ? write_log_edited(*session, *edits, draft) : Result<CopiedLog>(edits.error());
+  const auto write = [&](LogDraft& draft) -> Result<CopiedLog> {
+    ASSIGN_OR_RETURN(const auto edits, plan(*session));
+    return write_log_edited(*session, edits, draft);
   };
-  return queue_->rewrite(session, request);
+  return rewrite_with(session, maybe_live ? LivePolicy::on_maybe_live : LivePolicy::on_quiet, write, true);
 }
 
 /// As pi does it (pi/FORMAT.md C6).
@@ -269,15 +282,15 @@ Result<void> OmpWriter::set_slot_title(const SessionPtr& session, const std::str
     fields.text("previousTitle", previous);
   }
   ASSIGN_OR_RETURN(auto draft, fields.draft(Dialect::omp18));
-  AppendRequest request;
-  request.force = force;
-  request.bytes = title.size() + kLineOverhead;
-  request.slot = title_slot_line(title, source, now_ms());
-  request.plan = [&](AppendBatch& batch) -> Result<void> {
-    batch.add(draft);
+  Command command;
+  command.policy = live_policy(force);
+  command.is_alone = true;
+  command.change = change_of<omp::Plan>([&](omp::Plan& plan) -> Result<void> {
+    plan.batch->add(draft);
+    plan.slot = title_slot_line(title, source, now_ms());
     return {};
-  };
-  return queue_->append(session, std::move(request));
+  });
+  return changes_.make(session, std::move(command));
 }
 
 }  // namespace arborfs

@@ -1,5 +1,4 @@
-// Writes to the sessions of omp and of pi, each by the rules of its log (dialect_rules.h). Threads: any. Locks: see
-// write_queue.h; none is held on return.
+// Writes to the sessions of omp and of pi, each by the rules of its log (dialect_rules.h). Threads: any.
 #pragma once
 
 #include <functional>
@@ -11,21 +10,21 @@
 
 #include "core/formats/omp/write/append_command.h"
 #include "core/formats/omp/writer/log_rewrite.h"
+#include "core/formats/omp/writer/omp_editor.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
-
-class AppendBatch;
-class WriteQueue;
 
 class OmpWriter final : public Writer {
  public:
   /// `catalog` must outlive this object.
   OmpWriter(Catalog& catalog, WriteSettings settings);
-  ~OmpWriter() override;
 
   void take_back_parts() override;
-  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override {
+    return changes_.check(session, live_policy(force));
+  }
   [[nodiscard]] RoomWanted room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) override;
   Result<AppendResult> append_text(const SessionPtr& session, AppendText wanted) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
@@ -68,10 +67,17 @@ class OmpWriter final : public Writer {
   Result<void> append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force);
   Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                               const std::string& previous, bool force);
-  Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change,
-                              std::optional<LogPlace> move_to = std::nullopt);
+  using WriteDraft = std::function<Result<CopiedLog>(LogDraft&)>;
+  Result<void> rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends = false);
+  Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change);
   Result<CreateResult> made_at(const LogPlace& place);
-  std::unique_ptr<WriteQueue> queue_;
+  [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
+  omp::Editor editor_;
+  Committer changes_;
 };
+
+/// The log, its artifacts and its backups (core/writer/transfer.h); null if the store's sessions have no such place.
+/// `store` outlives it.
+std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place);
 
 }  // namespace arborfs

@@ -3,7 +3,6 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/writable_state.h"
-#include "core/formats/omp/writer/write_queue.h"
 #include "core/log/id_text.h"
 #include "core/writer/resolve_target.h"
 
@@ -50,7 +49,9 @@ Result<OmpWriter::Target> OmpWriter::find_branch(const SessionPtr& session, cons
 Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& target, bool force) {
   LeafMove move;
   MovedLeaf moved;
-  auto done = queue_->exclusive(session, force, [&, is_wanted = Wanted::here()](LogWriter& writer) -> Result<void> {
+  Command command;
+  command.policy = live_policy(force);
+  command.work = [&, is_wanted = command.is_wanted](Held& held) -> Result<void> {
     if (!is_wanted()) {
       return nobody_waits();
     }
@@ -68,21 +69,23 @@ Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& 
       moved.leaf = target.ordinal == kNoEntry ? "root" : id_text(*move.made.leaf);
       moved.agent_leaf = index.leaf() == target.ordinal ? "" : id_text(index.id(index.leaf()));
     }
-    writer.release();
+    held.writer->release();
     LeafStore& leaves = catalog().state_of(*session).leaves;
     move.before = leaves.load(session->place().file);
-    auto saved = leaves.save(session->place().file, move.made, settings().durability == Durability::synced);
+    auto saved = leaves.save(session->place().file, move.made, syncs());
     session->reload_leaf();
     return saved;
-  });
-  RETURN_IF_ERROR(done);
+  };
+  RETURN_IF_ERROR(changes_.make(session, std::move(command)));
   moved.move = std::move(move);
   return moved;
 }
 
 Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& move) {
-  return queue_->exclusive(session, true, [&](LogWriter& writer) -> Result<void> {
-    writer.release();
+  Command command;
+  command.policy = LivePolicy::on_live;
+  command.work = [&](Held& held) -> Result<void> {
+    held.writer->release();
     LeafStore& leaves = catalog().state_of(*session).leaves;
     const std::string log = session->place().file;
     if (leaves.load(log) != move.made) {
@@ -90,13 +93,14 @@ Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& mov
     }
     auto done = Result<void>();
     if (move.before) {
-      done = leaves.save(log, *move.before, settings().durability == Durability::synced);
+      done = leaves.save(log, *move.before, syncs());
     } else {
       leaves.forget(log);
     }
     session->reload_leaf();
     return done;
-  });
+  };
+  return changes_.make(session, std::move(command));
 }
 
 Result<void> OmpWriter::check_branch(const SessionPtr& session, const std::string& target) {

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/store/omp_log_change.h"
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/write/ids.h"
@@ -11,10 +12,8 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/foreign_store.h"
 #include "core/formats/omp/writer/new_log.h"
-#include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/writable_state.h"
-#include "core/formats/omp/writer/write_queue.h"
 #include "core/json/document.h"
 #include "core/writer/resolve_target.h"
 
@@ -70,8 +69,7 @@ Result<CreateResult> OmpWriter::fork(const SessionPtr& session, const std::strin
     }
     RETURN_IF_ERROR(force ? Result<void>() : check_branch_end(*session, plan.leaf));
   }
-  ASSIGN_OR_RETURN(const auto place,
-                   write_fork(catalog(), *session, plan, settings().durability == Durability::synced));
+  ASSIGN_OR_RETURN(const auto place, write_fork(catalog(), *session, plan, syncs()));
   return made_at(place);
 }
 
@@ -103,15 +101,13 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
     ASSIGN_OR_RETURN(auto draft, model_draft(wanted.model, where.dialect));
     entries.push_back(std::move(draft));
   }
-  ASSIGN_OR_RETURN(const auto place, write_new_log(catalog(), where.store, std::move(header), entries,
-                                                   settings().durability == Durability::synced));
+  ASSIGN_OR_RETURN(const auto place, write_new_log(catalog(), where.store, std::move(header), entries, syncs()));
   return made_at(place);
 }
 
 Result<AdoptResult> OmpWriter::adopt(const Conversation& conversation, const std::string& agent) {
   ASSIGN_OR_RETURN(const auto where, store_for_new_logs(catalog(), agent));
-  ASSIGN_OR_RETURN(const auto place, write_adopted_log(catalog(), where.store, conversation, where.dialect,
-                                                       settings().durability == Durability::synced));
+  ASSIGN_OR_RETURN(const auto place, write_adopted_log(catalog(), where.store, conversation, where.dialect, syncs()));
   ASSIGN_OR_RETURN(auto made, made_at(place));
   return AdoptResult{std::move(made), conversation.as_text, 0};
 }
@@ -146,8 +142,15 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
     previous.PushBack(json::make_string(path, header), header.GetAllocator());
     return with_member(*moved, "previousSessionFiles", json::stringify(previous));
   };
-  const auto move_to = to == from ? std::nullopt : std::optional(to);
-  RETURN_IF_ERROR(rewrite_header(session, force, change, move_to));
+  if (to == from) {
+    RETURN_IF_ERROR(rewrite_header(session, force, change));
+  } else {
+    const omp::Rewrite anew{[&](LogDraft& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
+    Command command;
+    command.policy = live_policy(force);
+    command.work = [&](Held& held) { return editor_.move(session, held, anew, to); };
+    RETURN_IF_ERROR(changes_.make(session, std::move(command)));
+  }
   catalog().relocate(session, to);
   return made_of(session);
 }
@@ -157,18 +160,35 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
   const std::string title = Trash::shown_title(*session);
-  auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
-    OmpTrash trash(settings().trash, session->store().disk());
-    auto taken = trash.take(session->store(), place, title);
-    writer.release();
+  Command command;
+  command.policy = live_policy(force);
+  command.work = [&](Held& held) -> Result<void> {
+    const SessionStore& store = session->store();
+    Transfer transfer(settings().trash, store.disk());
+    auto taken = transfer.take(store, place, title, belongings_of_omp(store, place));
+    held.writer->release();
     if (!taken) {
       return taken.error();
     }
-    keep_written(*session, *taken, trash);
+    keep_written(*session, *taken, transfer.trash());
     return {};
-  });
+  };
+  auto done = changes_.make(session, std::move(command));
   catalog().rescan_folder(place.in());
   return done;
+}
+
+std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place) {
+  if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
+    return nullptr;
+  }
+  return std::make_unique<NamedBelongings>(store, place.folder, [log = place.file](const Dir& folder) {
+    auto names = omp_belongings(folder, log);
+    if (names) {
+      std::stable_partition(names->begin(), names->end(), [&](const std::string& name) { return name != log; });
+    }
+    return names;
+  });
 }
 
 }  // namespace arborfs

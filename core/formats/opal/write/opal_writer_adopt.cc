@@ -14,7 +14,7 @@ Result<AdoptResult> OpalWriter::adopt(const Conversation& conversation, const st
   ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
   ASSIGN_OR_RETURN(const auto log, opal::adopted_log(conversation, id, adopted.as_text));
   ASSIGN_OR_RETURN(adopted.made, add_session(*catalog().stores().first_of(agent), id, conversation.permissions,
-                                             [&](opal::NewFile& file) { return file.write(log); }));
+                                             [&](TempFile& file) { return file.write(log); }));
   return adopted;
 }
 

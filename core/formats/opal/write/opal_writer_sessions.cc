@@ -1,5 +1,8 @@
 // The Writer's calls that create and remove whole sessions, and clear away the leftovers of killed writers.
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -7,7 +10,6 @@
 #include "core/formats/opal/startup.h"
 #include "core/formats/opal/temporary_files.h"
 #include "core/formats/opal/write/new_lines.h"
-#include "core/formats/opal/write/opal_trash.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opal/write/tool_calls.h"
 #include "core/json/document.h"
@@ -127,15 +129,15 @@ void OpalWriter::take_back_parts() {
 }
 
 Result<CreateResult> OpalWriter::add_session(std::uint8_t number, const std::string& id, mode_t permissions,
-                                             const std::function<Result<void>(opal::NewFile&)>& fill) {
+                                             const std::function<Result<void>(TempFile&)>& fill) {
   const bool is_synced = settings().durability == Durability::synced;
   const SessionStore& store = *catalog().stores().at(number);
   const LogPlace place{kFolder, id + ".jsonl", number};
   ASSIGN_OR_RETURN(const auto folder, sessions_folder(store, place));
-  ASSIGN_OR_RETURN(const auto file, opal::NewFile::create(store.disk(), folder, kNewFile & permissions));
+  ASSIGN_OR_RETURN(const auto file, TempFile::create(store.disk(), folder, kNewFile & permissions));
   RETURN_IF_ERROR(fill(*file));
   RETURN_IF_ERROR(file->finish(is_synced));
-  RETURN_IF_ERROR(file->publish(folder, place.file));
+  RETURN_IF_ERROR(file->publish(folder, place.file, Disk::Existing::keep));
   const auto synced = is_synced ? store.disk().sync_folder(folder) : Result<void>();
   auto made = show_made(place);
   return synced ? made : made_but_not_synced(synced.error(), id);
@@ -160,10 +162,11 @@ Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::stri
     const std::string metadata = with_text(skim::member(header, "metadata"), "title", own);
     header = opal::with_member(std::move(header), "metadata", metadata);
   }
-  return add_session(session->store_number(), id, permissions_of(*session), [&](opal::NewFile& file) -> Result<void> {
+  return add_session(session->store_number(), id, permissions_of(*session), [&](TempFile& file) -> Result<void> {
     RETURN_IF_ERROR(file.write(header + "\n"));
     for (const EntryBytes& entry : source.entries) {
-      RETURN_IF_ERROR(file.copy(*source.log, entry.offset, entry.offset + entry.length));
+      RETURN_IF_ERROR(copy_bytes(*source.log, entry.offset, entry.offset + entry.length,
+                                 [&](std::string_view bytes) { return file.write(bytes); }));
       RETURN_IF_ERROR(file.end_line());
     }
     return {};
@@ -181,7 +184,7 @@ Result<CreateResult> OpalWriter::create(const NewSession& wanted) {
   ASSIGN_OR_RETURN(const auto metadata, metadata_of(wanted));
   ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
   return add_session(*store, id, kAnyPermissions,
-                     [&](opal::NewFile& file) { return file.write(opal::header_line(id, metadata)); });
+                     [&](TempFile& file) { return file.write(opal::header_line(id, metadata)); });
 }
 
 Result<void> OpalWriter::check_remove(const SessionPtr& session, bool force) {
@@ -198,13 +201,34 @@ Result<void> OpalWriter::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, session->stat()));
-  OpalTrash trash(settings().trash, session->store().disk());
-  const auto taken = trash.take(session->store(), place, Trash::shown_title(*session));
+  const SessionStore& store = session->store();
+  Transfer transfer(settings().trash, store.disk());
+  const auto taken = transfer.take(store, place, Trash::shown_title(*session), belongings_of_opal(store, place));
   if (taken) {
-    keep_written(*session, *taken, trash);
+    keep_written(*session, *taken, transfer.trash());
   }
   catalog().rescan_folder(place.in());
   return taken ? Result<void>() : Result<void>(taken.error());
+}
+
+Result<File> opal::hold_log(const Dir& folder, const std::string& name, const FileStat& as_read) {
+  ASSIGN_OR_RETURN(auto log, File::open_in(folder, name));
+  const bool is_held = ::flock(log.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ASSIGN_OR_RETURN(const auto now, folder.stat(name));
+  ASSIGN_OR_RETURN(const auto opened, log.stat());
+  if (is_held || !(now == as_read) || !opened.same_file(as_read)) {
+    return log_changed();
+  }
+  return log;
+}
+
+std::unique_ptr<Belongings> belongings_of_opal(const SessionStore& store, const LogPlace& place) {
+  if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
+    return nullptr;
+  }
+  return std::make_unique<NamedBelongings>(store, place.folder, [place](const Dir& /*folder*/) {
+    return std::vector<std::string>{std::string(place.stem()), place.file};
+  });
 }
 
 }  // namespace arborfs

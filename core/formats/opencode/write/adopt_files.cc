@@ -9,6 +9,7 @@
 #include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/storage_folder.h"
 #include "core/json/document.h"
+#include "core/os/temp_file.h"
 #include "core/writer/new_file.h"
 
 namespace arborfs::opencode {
@@ -40,7 +41,7 @@ class FileBatch {
   /// `folders` are below the storage.
   Result<void> write(const std::vector<std::string>& folders, const std::string& name, std::string_view text) {
     ASSIGN_OR_RETURN(const auto folder, make_folders(disk_, storage_, folders, kFolderMode, sync_));
-    auto written = write_new_file(disk_, folder, {name, kFileMode & permissions_}, text, sync_);
+    auto written = write_whole_file(disk_, folder, name, kFileMode & permissions_, text, Disk::Existing::keep, sync_);
     if (written || written.error().code != Errc::already_exists) {
       made_.push_back({folders, name, std::string(text)});
     }

@@ -1,14 +1,15 @@
-#include "core/formats/opencode/write/database_writes.h"
-
+// Changes of sessions in OpenCode's database, each in one short transaction, without events (opencode/FORMAT.md G).
+// The database's own lock makes writers take turns. Threads: any.
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/sqlite_rows.h"
+#include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/last_message.h"
 #include "core/formats/opencode/write/new_ids.h"
-#include "core/formats/opencode/write/opencode_trash.h"
 #include "core/formats/opencode/write/session_rows.h"
+#include "core/formats/opencode/write/session_writes.h"
 #include "core/sqlite/database.h"
 #include "core/sqlite/transaction.h"
 
@@ -98,7 +99,24 @@ Result<void> look_at_family(const SessionStore& store, const LogPlace& place, co
   });
 }
 
-}  // namespace
+class DatabaseWrites final : public SessionWrites {
+ public:
+  /// `settings` outlive this object.
+  explicit DatabaseWrites(const WriteSettings& settings) : settings_(settings) {}
+
+  Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
+  Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
+  [[nodiscard]] RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+                                    std::uint64_t bytes) const override;
+  Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
+                                bool is_automatic) override;
+  Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title, bool force) override;
+  Result<void> check_quiet(const SessionStore& store, const LogPlace& place) override;
+  Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) override;
+
+ private:
+  const WriteSettings& settings_;
+};
 
 Result<AppendResult> DatabaseWrites::add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
   const std::string id(place.stem());
@@ -152,8 +170,9 @@ Result<std::string> DatabaseWrites::set_title(const SessionStore& store, const L
 
 Result<void> DatabaseWrites::remove(const SessionStore& store, const LogPlace& place, const std::string& title,
                                     bool force) {
-  OpenCodeTrash trash(settings_.trash, store.disk());
-  RETURN_IF_ERROR(trash.take(store, place, title, {sync_of(settings_), force}));
+  Transfer transfer(settings_.trash, store.disk());
+  RETURN_IF_ERROR(
+      transfer.take(store, place, title, belongings_in_database(store, place, {sync_of(settings_), force})));
   return {};
 }
 
@@ -177,6 +196,12 @@ Result<void> DatabaseWrites::each_message(const SessionStore& store, const LogPl
     }
     return {};
   });
+}
+
+}  // namespace
+
+std::unique_ptr<SessionWrites> make_database_writes(const WriteSettings& settings) {
+  return std::make_unique<DatabaseWrites>(settings);
 }
 
 }  // namespace arborfs::opencode

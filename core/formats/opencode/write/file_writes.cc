@@ -1,5 +1,6 @@
-#include "core/formats/opencode/write/file_writes.h"
-
+// Changes of sessions in OpenCode's JSON files (opencode/FORMAT.md F). Each file is written under a temporary name that
+// OpenCode ignores, and renamed: parts before their message, the message before the session. Processes of arborfs take
+// turns; OpenCode takes no lock, so a file that it wrote meanwhile is read again. Threads: any.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -9,10 +10,11 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
+#include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/file_texts.h"
-#include "core/formats/opencode/write/file_trash.h"
 #include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/new_ids.h"
+#include "core/formats/opencode/write/session_writes.h"
 #include "core/formats/opencode/write/storage_folder.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
@@ -45,12 +47,12 @@ class SessionFile {
   }
   [[nodiscard]] const std::string& text() const { return text_; }
   /// A new text for it, which is not visible yet.
-  Result<DraftFile> draft(Disk& disk, std::string_view text, bool sync) const {
-    return DraftFile::make(disk, *folder_, name_, text, sync);
+  Result<TempFile::Ptr> draft(Disk& disk, std::string_view text, bool sync) const {
+    return draft_of(disk, *folder_, name_, text, sync);
   }
   /// False if OpenCode wrote it since it was read; OpenCode's file then stays.
-  Result<bool> publish(Disk& disk, DraftFile& draft, bool sync) const {
-    ASSIGN_OR_RETURN(const bool is_done, draft.replace([&](const File& old) {
+  Result<bool> publish(Disk& disk, TempFile& draft, bool sync) const {
+    ASSIGN_OR_RETURN(const bool is_done, draft.replace(name_, [&](const File& old) {
       const auto now = old.stat();
       const auto text = now && *now == seen_ ? old.read(0, now->size) : Result<std::string>(Errc::stale, "");
       return text && *text == text_;
@@ -148,21 +150,19 @@ class MessageOnItsWay {
     all_parts_ = std::move(all_parts);
     ASSIGN_OR_RETURN(auto parts, storage_.make_folder(disk_, "part", message_));
     parts_ = std::move(parts);
-    ASSIGN_OR_RETURN(auto message,
+    ASSIGN_OR_RETURN(message_draft_,
                      draft(*messages_, message_, with_ids({{"id", message_}, {"sessionID", session_}}, info)));
-    message_draft_.emplace(std::move(message));
-    ASSIGN_OR_RETURN(auto part, draft(*parts_, part_,
-                                      with_ids({{"id", part_}, {"sessionID", session_}, {"messageID", message_}},
-                                               part_text(wanted, created_ms))));
-    part_draft_.emplace(std::move(part));
+    ASSIGN_OR_RETURN(part_draft_, draft(*parts_, part_,
+                                        with_ids({{"id", part_}, {"sessionID", session_}, {"messageID", message_}},
+                                                 part_text(wanted, created_ms))));
     return {};
   }
   /// The part is written first, so that the message is never visible without it.
   Result<std::string> publish() {
-    RETURN_IF_ERROR(part_draft_->publish(Disk::Existing::keep));
+    RETURN_IF_ERROR(part_draft_->publish(*parts_, file_of_id(part_), Disk::Existing::keep));
     part_is_there_ = true;
     RETURN_IF_ERROR(synced(*parts_));
-    RETURN_IF_ERROR(message_draft_->publish(Disk::Existing::keep));
+    RETURN_IF_ERROR(message_draft_->publish(*messages_, file_of_id(message_), Disk::Existing::keep));
     message_is_there_ = true;
     RETURN_IF_ERROR(synced(*messages_));
     is_kept_ = true;
@@ -170,8 +170,8 @@ class MessageOnItsWay {
   }
 
  private:
-  Result<DraftFile> draft(const Dir& folder, const std::string& id, const std::string& text) {
-    return DraftFile::make(disk_, folder, file_of_id(id), text, sync_);
+  Result<TempFile::Ptr> draft(const Dir& folder, const std::string& id, const std::string& text) {
+    return draft_of(disk_, folder, file_of_id(id), text, sync_);
   }
   Result<void> synced(const Dir& folder) { return sync_ ? disk_.sync_folder(folder) : Result<void>(); }
 
@@ -184,14 +184,32 @@ class MessageOnItsWay {
   std::optional<Dir> messages_;
   std::optional<Dir> all_parts_;
   std::optional<Dir> parts_;
-  std::optional<DraftFile> message_draft_;
-  std::optional<DraftFile> part_draft_;
+  TempFile::Ptr message_draft_;
+  TempFile::Ptr part_draft_;
   bool part_is_there_ = false;
   bool message_is_there_ = false;
   bool is_kept_ = false;
 };
 
-}  // namespace
+class FileWrites final : public SessionWrites {
+ public:
+  /// `settings` outlive this object.
+  explicit FileWrites(const WriteSettings& settings) : settings_(settings) {}
+
+  Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
+  Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override;
+  [[nodiscard]] RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+                                    std::uint64_t bytes) const override;
+  Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
+                                bool is_automatic) override;
+  Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title, bool force) override;
+  Result<void> check_quiet(const SessionStore& store, const LogPlace& place) override;
+  Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) override;
+
+ private:
+  [[nodiscard]] bool syncs() const { return settings_.durability == Durability::synced; }
+  const WriteSettings& settings_;
+};
 
 Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) {
   Disk& disk = store.disk();
@@ -200,11 +218,10 @@ Result<AppendResult> FileWrites::add(const SessionStore& store, const LogPlace& 
   ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
   ASSIGN_OR_RETURN(const MessagesSeen seen, messages_before(storage, file, session, wanted));
   const std::int64_t created_ms = time_behind(seen.last);
-  std::optional<DraftFile> used;
+  TempFile::Ptr used;
   const std::string with_use = wanted.is_summary ? file.text() : with_time(file.text(), created_ms);
   if (with_use != file.text()) {
-    ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_use, syncs()));
-    used.emplace(std::move(draft));
+    ASSIGN_OR_RETURN(used, file.draft(disk, with_use, syncs()));
   }
   if (const auto messages = storage.folder("message", session.id)) {
     clear_drafts(disk, *messages);
@@ -248,7 +265,7 @@ Result<std::string> FileWrites::set_title(const SessionStore& store, const LogPl
     }
     ASSIGN_OR_RETURN(const auto text, with_title(file.text(), wanted));
     ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_time(text, now_ms()), syncs()));
-    ASSIGN_OR_RETURN(const bool is_done, file.publish(disk, draft, syncs()));
+    ASSIGN_OR_RETURN(const bool is_done, file.publish(disk, *draft, syncs()));
     if (is_done) {
       return wanted;
     }
@@ -260,8 +277,13 @@ Result<void> FileWrites::remove(const SessionStore& store, const LogPlace& place
                                 bool force) {
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
   clear_killed_forks(store.disk(), storage);  // the note of a complete one would have its messages removed
-  OpenCodeFileTrash trash(settings_.trash, store.disk());
-  return trash.take(store, place, title, storage, {syncs(), force});
+  if (!force) {
+    ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
+    RETURN_IF_ERROR(storage.check_quiet(sessions));
+  }
+  Transfer transfer(settings_.trash, store.disk());
+  RETURN_IF_ERROR(transfer.take(store, place, title, belongings_in_files(store, place, &storage), syncs()));
+  return {};
 }
 
 Result<void> FileWrites::check_quiet(const SessionStore& store, const LogPlace& place) {
@@ -280,6 +302,12 @@ Result<void> FileWrites::each_message(const SessionStore& store, const LogPlace&
     }
   }
   return {};
+}
+
+}  // namespace
+
+std::unique_ptr<SessionWrites> make_file_writes(const WriteSettings& settings) {
+  return std::make_unique<FileWrites>(settings);
 }
 
 }  // namespace arborfs::opencode

@@ -4,10 +4,14 @@
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/write/run_summary.h"
 #include "core/json/utf8.h"
+#include "core/writer/commit.h"
 #include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
+
+/// How often sessions are moved to the trash again because they changed before they could be removed.
+constexpr int kMostTries = 5;
 
 Error refuse_json() {
   return {Errc::invalid_argument, "sessions of OpenCode accept the text of a message, not JSON"};
@@ -23,30 +27,16 @@ Result<void> check_message(std::string_view text) {
   return text.empty() ? Result<void>(Errc::invalid_argument, "the message is empty") : Result<void>();
 }
 
-/// Makes a change that has just been written visible. It never returns an error that would make the caller write again.
-Result<void> show(Session& session, Depth depth) {
-  session.forget_look();
-  const auto read = session.refresh(depth);
-  session.note_own_write();
-  if (!read) {
-    return Error{Errc::io, "it was written, but the session cannot be read back: " + read.error().message};
-  }
-  return {};
-}
-
 }  // namespace
 
 opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
-  if (&session->format() == &opencode_files_format()) {
-    return in_files_;
-  }
-  return in_database_;
+  return &session->format() == &opencode_files_format() ? *in_files_ : *in_database_;
 }
 
 Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const opencode::NewMessage& wanted) {
   RETURN_IF_ERROR(check_message(wanted.text));
   ASSIGN_OR_RETURN(auto made, writes_of(session).add(session->store(), session->place(), wanted));
-  RETURN_IF_ERROR(show(*session, Depth::index));
+  RETURN_IF_ERROR(read_back(*session, Depth::index));
   return made;
 }
 
@@ -90,7 +80,7 @@ Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::st
   ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   ASSIGN_OR_RETURN(auto in_force,
                    writes_of(session).set_title(session->store(), session->place(), wanted, source == "auto"));
-  RETURN_IF_ERROR(show(*session, Depth::head));
+  RETURN_IF_ERROR(read_back(*session, Depth::head));
   return in_force;
 }
 
@@ -98,8 +88,11 @@ Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check(session));
   const LogPlace place = session->place();
-  auto done =
-      writes_of(session).remove(session->store(), place, Trash::shown_title(*session), force || settings().write_live);
+  Result<void> done;
+  for (int tries = 0; tries == 0 || (!done && done.error().code == Errc::stale && tries < kMostTries); ++tries) {
+    done = writes_of(session).remove(session->store(), place, Trash::shown_title(*session),
+                                     force || settings().write_live);
+  }
   catalog().rescan_folder(place.in());
   return done;
 }

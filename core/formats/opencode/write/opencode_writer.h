@@ -2,11 +2,11 @@
 // (opencode/FORMAT.md G). Each call is one change of the store that has the session (session_writes.h). Threads: any.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "core/formats/opencode/write/database_writes.h"
-#include "core/formats/opencode/write/file_writes.h"
+#include "core/formats/opencode/write/session_writes.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -15,7 +15,9 @@ class OpenCodeWriter final : public Writer {
  public:
   /// `catalog` must outlive this object.
   OpenCodeWriter(Catalog& catalog, WriteSettings settings)
-      : Writer(catalog, std::move(settings)), in_database_(Writer::settings()), in_files_(Writer::settings()) {}
+      : Writer(catalog, std::move(settings)),
+        in_database_(opencode::make_database_writes(Writer::settings())),
+        in_files_(opencode::make_file_writes(Writer::settings())) {}
 
   /// In a store of JSON files. The folder of a session's messages is cleared before the next message is added to it.
   void take_back_parts() override;
@@ -43,8 +45,8 @@ class OpenCodeWriter final : public Writer {
  private:
   [[nodiscard]] opencode::SessionWrites& writes_of(const SessionPtr& session);
   Result<AppendResult> add(const SessionPtr& session, const opencode::NewMessage& wanted);
-  opencode::DatabaseWrites in_database_;
-  opencode::FileWrites in_files_;
+  const std::unique_ptr<opencode::SessionWrites> in_database_;
+  const std::unique_ptr<opencode::SessionWrites> in_files_;
 };
 
 }  // namespace arborfs

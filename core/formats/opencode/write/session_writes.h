@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,5 +38,9 @@ class SessionWrites {
   using Take = std::function<void(const std::string& session, std::string_view message)>;
   virtual Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) = 0;
 };
+
+/// `settings` outlive the result.
+std::unique_ptr<SessionWrites> make_database_writes(const WriteSettings& settings);
+std::unique_ptr<SessionWrites> make_file_writes(const WriteSettings& settings);
 
 }  // namespace arborfs::opencode

@@ -16,7 +16,6 @@
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
 #include "core/json/json_cursor.h"
-#include "core/os/file_attributes.h"
 #include "core/writer/new_file.h"
 
 namespace arborfs::opencode {
@@ -26,10 +25,6 @@ constexpr std::chrono::seconds kPatienceForLock{5};
 constexpr std::chrono::milliseconds kBetweenLockTries{1};
 constexpr mode_t kPrivateMode = 0600;
 constexpr mode_t kPermissions = 0777;
-
-std::string draft_name(const std::string& name) {
-  return "." + name + ".tmp";
-}
 
 }  // namespace
 
@@ -156,48 +151,18 @@ void clear_drafts(Disk& disk, const Dir& folder) {
   remove_leftovers(disk, folder, is_draft_name);
 }
 
-Result<DraftFile> DraftFile::make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
-                                  bool sync, std::optional<mode_t> mode) {
-  DraftFile draft(disk, folder, name);
-  const std::string hidden = draft_name(name);
-  if (folder.stat(hidden)) {  // left by a killed process
-    RETURN_IF_ERROR(disk.remove(folder, hidden));
-  }
+Result<TempFile::Ptr> draft_of(Disk& disk, const Dir& folder, const std::string& name, std::string_view text, bool sync,
+                               std::optional<mode_t> mode) {
   const auto present = File::open_in(folder, name);
-  ASSIGN_OR_RETURN(draft.fd_, disk.create(folder, hidden, present || mode ? kPrivateMode : kFileMode));
-  draft.is_there_ = true;
+  ASSIGN_OR_RETURN(auto draft, TempFile::create(disk, folder, present || mode ? kPrivateMode : kFileMode));
   if (present) {
-    RETURN_IF_ERROR(keep_attributes(disk, present->fd(), draft.fd_.get()));
+    RETURN_IF_ERROR(draft->keep_attributes(*present));
   } else if (mode) {
-    RETURN_IF_ERROR(disk.set_mode(draft.fd_.get(), *mode & kPermissions));
+    RETURN_IF_ERROR(disk.set_mode(draft->fd(), *mode & kPermissions));
   }
-  RETURN_IF_ERROR(write_all(disk, draft.fd_.get(), text));
-  RETURN_IF_ERROR(sync ? disk.sync(draft.fd_.get()) : Result<void>());
+  RETURN_IF_ERROR(draft->write(text));
+  RETURN_IF_ERROR(draft->finish(sync));
   return draft;
-}
-
-DraftFile::DraftFile(DraftFile&& other) noexcept
-    : disk_(other.disk_),
-      folder_(other.folder_),
-      name_(std::move(other.name_)),
-      fd_(std::move(other.fd_)),
-      is_there_(std::exchange(other.is_there_, false)) {}
-
-DraftFile::~DraftFile() {
-  if (is_there_) {
-    static_cast<void>(disk_.remove(*folder_, draft_name(name_)));
-  }
-}
-
-Result<void> DraftFile::publish(Disk::Existing existing) {
-  RETURN_IF_ERROR(disk_.rename(*folder_, draft_name(name_), *folder_, name_, existing));
-  is_there_ = false;
-  return {};
-}
-
-Result<bool> DraftFile::replace(const IsAsRead& is_as_read) {
-  is_there_ = false;
-  return replace_as_read(disk_, *folder_, draft_name(name_), name_, is_as_read);
 }
 
 }  // namespace arborfs::opencode

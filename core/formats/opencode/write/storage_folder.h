@@ -12,7 +12,7 @@
 
 #include "core/formats/opencode/session_archive.h"
 #include "core/formats/opencode/write/new_message.h"
-#include "core/os/replace_file.h"
+#include "core/os/temp_file.h"
 
 namespace arborfs::opencode {
 
@@ -27,8 +27,6 @@ class StorageFolder {
   static Result<StorageFolder> lock(const std::string& path);
   /// Without a lock, for reading.
   static Result<StorageFolder> open(const std::string& path);
-  /// A folder of the trash with the same layout.
-  static StorageFolder at(Dir root) { return {"", std::move(root)}; }
 
   [[nodiscard]] const Dir& root() const { return root_; }
   /// A folder in it, as "message" and the id of a session. Errors: not_found; those of opening it.
@@ -60,31 +58,10 @@ std::string storage_of(const std::string& sessions);
 /// Removes the unfinished files that killed processes left in a folder (core/writer/new_file.h).
 void clear_drafts(Disk& disk, const Dir& folder);
 
-/// A file that is complete before it gets its name. The destructor removes it unless it was published.
-class DraftFile {
- public:
-  /// `folder` outlives it. If there is a file of that name, which this will replace, it has the attributes of that
-  /// (core/os/file_attributes.h). `mode`: the permissions of another one, if they are not those of a new file. Errors:
-  /// io, no_space, not_permitted.
-  static Result<DraftFile> make(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
-                                bool sync, std::optional<mode_t> mode = std::nullopt);
-  DraftFile(DraftFile&& other) noexcept;
-  DraftFile& operator=(DraftFile&&) = delete;
-  ~DraftFile();
-  Result<void> set_mtime(std::int64_t mtime_ns) const { return disk_.set_mtime(fd_.get(), mtime_ns); }
-  /// Gives it its name, which the caller syncs. Errors: already_exists with Existing::keep; io.
-  Result<void> publish(Disk::Existing existing);
-  /// Gives it the name of a file that it replaces, unless that has changed: false (core/os/replace_file.h). It is used
-  /// up.
-  Result<bool> replace(const IsAsRead& is_as_read);
-
- private:
-  DraftFile(Disk& disk, const Dir& folder, std::string name) : disk_(disk), folder_(&folder), name_(std::move(name)) {}
-  Disk& disk_;
-  const Dir* folder_;
-  std::string name_;
-  UniqueFd fd_;
-  bool is_there_ = false;
-};
+/// A file with this text that will be called `name`. If there is a file of that name, which it will replace, it has the
+/// attributes of that (core/os/file_attributes.h). `mode`: the permissions of another one, if they are not those of a
+/// new file. `folder` outlives it. Errors: io, no_space, not_permitted.
+Result<TempFile::Ptr> draft_of(Disk& disk, const Dir& folder, const std::string& name, std::string_view text, bool sync,
+                               std::optional<mode_t> mode = std::nullopt);
 
 }  // namespace arborfs::opencode
