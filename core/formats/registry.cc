@@ -19,8 +19,8 @@
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/opencode_writer.h"
-#include "core/formats/restoring.h"
 #include "core/writer/writer_set.h"
 
 namespace arborfs {
@@ -54,12 +54,9 @@ struct Agent {
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
   std::string_view also_writes = {};
-  /// Restores a removed session to an open store (restore_session); null if arborfs removes none.
-  Result<void> (*restore)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
-  /// True if a session of the store may have this place.
-  bool (*has_place)(const SessionStore& store, const LogPlace& place) = nullptr;
-  /// Moves what a killed removal left in the store to the trash; null if no removal leaves anything.
-  Result<void> (*finish_removal)(const std::string& trash, const Trashed& trashed, Disk& disk) = nullptr;
+  /// What belongs to a session (core/writer/transfer.h), or null if no session of the store may have this place; null
+  /// if arborfs removes none of the agent's sessions.
+  std::unique_ptr<Belongings> (*belongings)(const SessionStore& store, const LogPlace& place) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
   std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
   /// Opens the further stores in that folder; null if there never are any.
@@ -169,15 +166,14 @@ WriterPtr make_goat_writer(Catalog& catalog, const WriteSettings& settings) {
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", restore_omp, has_log_name, nullptr,
-          examine_omp_session},
-    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", restore_omp, has_log_name, nullptr, examine_omp_session},
-    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", restore_opal, has_log_name},
-    Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", restore_opencode,
-          has_place_of_opencode, finish_removal_of_opencode, nullptr, make_opencode_stores_beside},
+    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", belongings_of_omp, examine_omp_session},
+    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", belongings_of_omp, examine_omp_session},
+    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", belongings_of_opal},
+    Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", opencode::belongings_of, nullptr,
+          make_opencode_stores_beside},
     Agent{"claude", own_places_of_claude, open_claude, make_claude_writer},
     Agent{"codex", own_places_of_codex, open_codex},
-    Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", restore_goat, has_place_of_goat},
+    Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", belongings_of_goat},
 };
 
 const Agent* find_agent(std::string_view name) {
@@ -362,12 +358,12 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
 
 Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, const StoreSet& open) {
   const Agent* agent = find_agent(trashed.agent);
-  if (agent == nullptr || agent->restore == nullptr) {
+  if (agent == nullptr || agent->belongings == nullptr) {
     return Error{Errc::unsupported, "this version of arborfs restores no sessions of " + trashed.agent};
   }
   const auto found = std::find_if(open.begin(), open.end(), [&](const StorePtr& store) {
     const Agent* its = find_agent(store->format().agent);
-    return its != nullptr && its->restore == agent->restore &&
+    return its != nullptr && its->belongings == agent->belongings &&
            is_same_folder(store->paths().sessions, trashed.sessions);
   });
   if (found == open.end()) {
@@ -375,7 +371,7 @@ Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, c
                                       trashed.agent + " there is open; name the store: arborfs restore --store " +
                                       trashed.agent + "=DIR " + trashed.name};
   }
-  if (!agent->has_place(**found, trashed.place)) {
+  if (!agent->belongings(**found, trashed.place)) {
     return Error{Errc::corrupt, "the file from.json of the session in the trash names a place that no session of " +
                                     trashed.agent + " has"};
   }
@@ -384,16 +380,20 @@ Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, c
 
 Result<void> restore_session(const std::string& trash, const Trashed& trashed, const StoreSet& open, Disk& disk) {
   ASSIGN_OR_RETURN(const auto store, store_of_trashed(trashed, open));
-  return find_agent(trashed.agent)->restore(trash, in_store(trashed, *store), disk);
+  const auto what = find_agent(trashed.agent)->belongings(*store, trashed.place);
+  return Transfer(trash, disk).restore(in_store(trashed, *store), *what);
 }
 
 Result<void> erase_session(const std::string& trash, const Trashed& trashed, const StoreSet& open, Disk& disk) {
   const Agent* agent = find_agent(trashed.agent);
   const auto store = store_of_trashed(trashed, open);
-  if (store && agent->finish_removal != nullptr) {
-    RETURN_IF_ERROR(agent->finish_removal(trash, in_store(trashed, **store), disk));
+  Transfer transfer(trash, disk);
+  if (store) {
+    const auto what = agent->belongings(**store, trashed.place);
+    RETURN_IF_ERROR(transfer.check_erase(in_store(trashed, **store), *what));
+    RETURN_IF_ERROR(transfer.finish(in_store(trashed, **store), *what));
   }
-  return Trash(trash, disk).erase(trashed);
+  return transfer.trash().erase(trashed);
 }
 
 }  // namespace arborfs

@@ -65,18 +65,22 @@ Result<void> copy_link(Disk& disk, const Dir& from, const std::string& name, con
 Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                       int depth);
 
-Result<void> copy_folder(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
-                         const std::string& new_name, int depth) {
-  ASSIGN_OR_RETURN(const auto source, from.open_in(name));
+Result<void> fill_folder(Disk& disk, const Dir& source, const Dir& copy, int depth) {
   ASSIGN_OR_RETURN(const auto st, source.stat());
   ASSIGN_OR_RETURN(const auto entries, source.list());
-  RETURN_IF_ERROR(disk.make_folder(to, new_name, kPrivateFolder));
-  ASSIGN_OR_RETURN(const auto copy, to.open_in(new_name));
   for (const DirEntry& entry : entries) {
     RETURN_IF_ERROR(copy_any(disk, source, entry.name, copy, entry.name, depth + 1));
   }
   RETURN_IF_ERROR(copy_attributes(disk, source.fd(), st, copy.fd()));
   return disk.sync_folder(copy);
+}
+
+Result<void> copy_folder(Disk& disk, const Dir& from, const std::string& name, const Dir& to,
+                         const std::string& new_name, int depth) {
+  ASSIGN_OR_RETURN(const auto source, from.open_in(name));
+  RETURN_IF_ERROR(disk.make_folder(to, new_name, kPrivateFolder));
+  ASSIGN_OR_RETURN(const auto copy, to.open_in(new_name));
+  return fill_folder(disk, source, copy, depth);
 }
 
 Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
@@ -128,16 +132,29 @@ bool is_same_link(const Dir& one, const std::string& name, const Dir& other, con
   return length >= 0 && length == other_length && mine == theirs;
 }
 
-bool is_part(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name, int depth) {
+/// What of two trees must be equal.
+enum class Equal : std::uint8_t {
+  all_of_one,  // each file and link of the first is in the second
+  common,      // what both have
+  names,       // each name of the first is in the second
+};
+
+bool is_equal(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name, Equal what,
+              int depth) {
+  if (const auto there = other.stat(other_name); !there) {
+    return what == Equal::common && there.error().code == Errc::not_found;
+  }
   const auto mine = one.open_in(name);
   const auto theirs = other.open_in(other_name);
   if (!mine || !theirs) {
     const auto file = File::open_in(one, name);
-    return !mine && !theirs && file && is_same(*file, other, other_name);
+    return what == Equal::names ||
+           (!mine && !theirs &&
+            (file ? is_same(*file, other, other_name) : is_same_link(one, name, other, other_name)));
   }
   const auto names = mine->list();
   return depth < kMaxDepth && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {
-           return is_part(*mine, entry.name, *theirs, entry.name, depth + 1);
+           return is_equal(*mine, entry.name, *theirs, entry.name, what, depth + 1);
          });
 }
 
@@ -196,11 +213,19 @@ Result<bool> remove_copied_any(Disk& disk, const Dir& folder, const std::string&
 }  // namespace
 
 bool is_part_of(const Dir& one, const Dir& other, const std::string& name) {
-  return is_part(one, name, other, name, 0);
+  return is_equal(one, name, other, name, Equal::all_of_one, 0);
 }
 
 bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name) {
-  return is_part(one, name, other, other_name, 0);
+  return is_equal(one, name, other, other_name, Equal::all_of_one, 0);
+}
+
+bool are_different(const Dir& one, const Dir& other, const std::string& name) {
+  return !is_equal(one, name, other, name, Equal::common, 0);
+}
+
+bool has_names_of(const Dir& one, const Dir& other, const std::string& name) {
+  return is_equal(one, name, other, name, Equal::names, 0);
 }
 
 Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
@@ -208,11 +233,15 @@ Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& nam
   return remove_copied_any(disk, folder, name, copy, copy_name, 0);
 }
 
-Result<void> copy_to_file(Disk& disk, const File& source, int fd) {
+Result<void> copy_to_file(Disk& disk, const File& source, int fd, bool sync) {
   ASSIGN_OR_RETURN(const auto st, source.stat());
   RETURN_IF_ERROR(copy_bytes(disk, source, fd));
   RETURN_IF_ERROR(copy_attributes(disk, source.fd(), st, fd));
-  return disk.sync(fd);
+  return sync ? disk.sync(fd) : Result<void>();
+}
+
+Result<void> copy_to_folder(Disk& disk, const Dir& source, const Dir& copy) {
+  return fill_folder(disk, source, copy, 0);
 }
 
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,

@@ -15,7 +15,9 @@ Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, con
                        const std::string& new_name);
 
 /// Copies one file, with attributes and times, to a file that is open and empty, and syncs that.
-Result<void> copy_to_file(Disk& disk, const File& source, int fd);
+Result<void> copy_to_file(Disk& disk, const File& source, int fd, bool sync = true);
+/// The same for a folder. Errors: as copy_tree.
+Result<void> copy_to_folder(Disk& disk, const Dir& source, const Dir& copy);
 
 /// Not an error if `name` does not exist.
 Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name);
@@ -26,9 +28,12 @@ Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name)
 Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& name, const Dir& copy,
                            const std::string& copy_name);
 
-/// True if all files that `one` has under this name are the same in `other`, which may have more. Links count as
-/// different.
+/// True if all files and links that `one` has under this name are the same in `other`, which may have more.
 bool is_part_of(const Dir& one, const Dir& other, const std::string& name);
 bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name);
+/// True if both have a file, folder or link with one of the names below this one that is not the same.
+bool are_different(const Dir& one, const Dir& other, const std::string& name);
+/// True if `other` has all names that `one` has below this one, whatever the contents are.
+bool has_names_of(const Dir& one, const Dir& other, const std::string& name);
 
 }  // namespace arborfs

@@ -55,10 +55,6 @@ Result<void> ReadOnlyStore::move(const LogPlace& /*from*/, const LogPlace& /*to*
   return refusal();
 }
 
-Result<void> ReadOnlyStore::remove(const LogPlace& /*place*/, const Dir& /*trash*/) {
-  return refusal();
-}
-
 LogFolderStore::LogFolderStore(const Format& format, StorePaths paths, std::string folder, std::string suffix,
                                Disk& disk)
     : ReadOnlyStore(format, std::move(paths), disk), folder_(std::move(folder)), suffix_(std::move(suffix)) {}

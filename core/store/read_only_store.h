@@ -27,7 +27,6 @@ class ReadOnlyStore : public SessionStore {
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override;
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override;
   Result<void> move(const LogPlace& from, const LogPlace& to) override;
-  Result<void> remove(const LogPlace& place, const Dir& trash) override;
 
  private:
   [[nodiscard]] Error refusal() const;

@@ -221,10 +221,6 @@ class SessionStore {
   /// again, F9); the caller holds the lock and syncs both folders. Errors: already_exists, io; everything is renamed
   /// back then.
   virtual Result<void> move(const LogPlace& from, const LogPlace& to) = 0;
-  /// Renames a log, with the files that belong to it, into the folder `trash`; the caller holds the lock. Errors: io,
-  /// no_space, unsupported if the trash is on another file system; everything is renamed back then, unless only the
-  /// sync of a folder failed.
-  virtual Result<void> remove(const LogPlace& place, const Dir& trash) = 0;
 };
 
 /// Errors: unsupported if the session's own name is a symbolic link: a rewrite or a removal would take the link and not

@@ -97,8 +97,9 @@ Result<void> Trash::write_note(const TrashFolder& folder, const Trashed& trashed
   return disk_.sync_all(rest);
 }
 
-bool Trash::has_note(const TrashFolder& folder) {
-  return folder.folder.stat(std::string(kNote)).has_value();
+Result<void> Trash::unlist(const TrashFolder& folder) {
+  RETURN_IF_ERROR(disk_.remove(folder.folder, std::string(kNote)));
+  return disk_.sync_folder(folder.folder);
 }
 
 Result<TrashFolder> Trash::open(const Trashed& trashed) const {

@@ -1,7 +1,7 @@
 // Removed sessions until they are restored (CONTRACT.md 4.7). Each has a private folder under
-// $XDG_DATA_HOME/arborfs/trash with a note of its original place, and a folder for all its files. The agent's format
-// moves a session into its folder and back; core/formats/registry.h restores any session. arborfs empties the trash
-// only when the user asks for it. Any thread.
+// $XDG_DATA_HOME/arborfs/trash with a note of its original place, and a folder for all its files. Sessions
+// get there and back by transfer.h; core/formats/registry.h restores any session. arborfs empties the trash only when
+// the user asks for it. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct TrashFolder {
   Dir root;  // the trash
   std::string name;
   Dir folder;
-  Dir files;  // the session; the format decides what is in it
+  Dir files;  // the session; its format decides what is in it
 };
 
 class Trash {
@@ -50,8 +50,8 @@ class Trash {
   /// Writes the note to the disk, with the names of the folder and of what is in it, and with `rest`. Errors: io,
   /// no_space.
   Result<void> write_note(const TrashFolder& folder, const Trashed& trashed, Disk::SyncSet rest = {});
-  /// True if write_note() wrote one, though perhaps not to the disk: the list then has the session.
-  [[nodiscard]] static bool has_note(const TrashFolder& folder);
+  /// Removes the note from the disk. Errors: those of the disk.
+  Result<void> unlist(const TrashFolder& folder);
   /// For a session that goes back: its place has plain names, below the folder that `trashed.sessions` names, which the
   /// caller has checked (restore_session). Errors: not_found, io; corrupt if the note names no valid place.
   [[nodiscard]] Result<TrashFolder> open(const Trashed& trashed) const;

@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/formats/opencode/write/adopt_files.h"
 #include "core/formats/opencode/write/fork_note.h"
+#include "core/formats/opencode/write/row_text.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
 #include "tests/support/faulty_disk.h"
@@ -483,6 +484,38 @@ TEST_F(WritesToOpenCodeFiles, ARemovalAcrossFileSystemsCopies) {
     ASSERT_TRUE(restored) << restored.error().message;
   }
   EXPECT_EQ(all_files(), before);
+}
+
+/// Earlier versions kept the files of a session in a trash on another file system as lines.
+TEST_F(WritesToOpenCodeFiles, ASessionThatAnEarlierVersionCopiedComesBack) {
+  open_files(kParent);
+  const auto before = all_files();
+  const fs::path own = session_file(session);
+  ASSERT_TRUE(writer->remove(session));
+  const fs::path files = fs::path(trash()) / Trash(trash()).list().at(0).name / "files";
+  std::string lines;
+  for (const auto& entry : fs::recursive_directory_iterator(files)) {
+    const fs::path name = fs::relative(entry.path(), files);
+    if (entry.is_regular_file()) {
+      const bool is_deep = std::distance(name.begin(), name.end()) == 3;
+      opencode::append_row({"file",
+                            {{"kind", name.begin()->string()},
+                             {"folder", is_deep ? std::next(name.begin())->string() : ""},
+                             {"name", name.filename().string()},
+                             {"mtime", std::int64_t{1'000'000'000}},
+                             {"mode", std::int64_t{0600}},
+                             {"text", file_text(entry.path())}}},
+                           lines);
+    }
+  }
+  for (const char* const kind : {"message", "part", "session", "project", "todo", "session_diff", "session_share"}) {
+    fs::remove_all(files / kind);
+  }
+  std::ofstream(files / "files.jsonl") << lines;
+  const auto restored = restore_all();
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(all_files(), before);
+  EXPECT_EQ(fs::status(own).permissions(), kPrivate);
 }
 
 /// A killed removal to another file system leaves a part of the session in the store.

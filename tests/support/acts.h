@@ -14,7 +14,7 @@
 
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/write/header_text.h"
-#include "core/formats/omp/writer/omp_trash.h"
+#include "core/formats/registry.h"
 #include "tests/support/split_disk.h"
 #include "tests/support/stage.h"
 
@@ -174,10 +174,11 @@ inline Result<void> remove(Stage& stage, const SessionPtr& session) {
 }
 
 inline Result<void> restore(Stage& stage, const SessionPtr& /*session*/) {
-  OmpTrash trash(trash_of(stage), stage.store().disk());
-  const auto all = trash.list();
+  const auto all = Trash(trash_of(stage)).list();
   EXPECT_EQ(all.size(), 1U);
-  auto done = all.empty() ? Result<void>(Errc::not_found, "the trash is empty") : trash.restore(all.front());
+  auto done = all.empty()
+                  ? Result<void>(Errc::not_found, "the trash is empty")
+                  : restore_session(trash_of(stage), all.front(), stage.catalog().stores(), stage.store().disk());
   stage.catalog().rescan();
   return done;
 }

@@ -53,7 +53,6 @@ class ForeignStore : public SessionStore {
     return files_->publish(draft, place, existing, sync);
   }
   Result<void> move(const LogPlace& from, const LogPlace& to) override { return files_->move(from, to); }
-  Result<void> remove(const LogPlace& place, const Dir& trash) override { return files_->remove(place, trash); }
 
  private:
   const std::shared_ptr<SessionStore> files_;

@@ -1,4 +1,4 @@
-// Every operation of GoatWriter and GoatTrash that changes something, as tests/support/acts.h has them for omp: the
+// Every operation of GoatWriter and Transfer that changes something, as tests/support/acts.h has them for omp: the
 // session that it starts from, and a check that it was done. The session is s1; its first message is "one".
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/goat/write/goat_trash.h"
+#include "core/formats/registry.h"
 #include "tests/support/conversations.h"
 #include "tests/support/goat_stage.h"
 
@@ -73,8 +73,9 @@ inline bool is_in_goat_trash(GoatStage& stage) {
 }
 inline Result<void> restore_to_goat(GoatStage& stage) {
   const auto all = goat_trash(stage);
-  auto done = all.empty() ? Result<void>(Errc::not_found, "the trash is empty")
-                          : GoatTrash(stage.settings().trash, stage.disk()).restore(all.front());
+  auto done = all.empty()
+                  ? Result<void>(Errc::not_found, "the trash is empty")
+                  : restore_session(stage.settings().trash, all.front(), stage.catalog().stores(), stage.disk());
   stage.catalog().rescan();
   return done;
 }

@@ -48,6 +48,7 @@ class OpalStage {
   [[nodiscard]] std::string folder() const { return data_folder() + "/sessions"; }
   [[nodiscard]] std::string log() const { return folder() + "/feed.jsonl"; }
   [[nodiscard]] OpalWriter& writer() { return *writer_; }
+  [[nodiscard]] Catalog& catalog() { return *catalog_; }
   [[nodiscard]] SessionPtr session() { return catalog_->at({"sessions", "feed.jsonl"}); }
   [[nodiscard]] std::vector<SessionPtr> sessions() {
     std::vector<SessionPtr> found;

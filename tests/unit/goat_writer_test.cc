@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "core/formats/goat/locked_log.h"
-#include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/metadata_file.h"
+#include "core/formats/registry.h"
 #include "fs/control/client_process.h"
 #include "tests/support/goat_stage.h"
 #include "tests/support/split_disk.h"
@@ -53,6 +53,9 @@ class GoatWriting : public ::testing::Test {
   [[nodiscard]] GoatWriter& writer() { return stage_.writer(); }
   [[nodiscard]] SessionPtr session() { return stage_.session(); }
   [[nodiscard]] std::string messages() const { return stage_.file("messages.jsonl"); }
+  Result<void> restore(const Trashed& trashed) {
+    return restore_session(stage_.settings().trash, trashed, stage_.catalog().stores());
+  }
   static Errc code_of(const Result<AppendResult>& result) { return result ? Errc::io : result.error().code; }
 
   const std::string kMessages =
@@ -260,11 +263,11 @@ TEST_F(GoatWriting, ARemovedSessionComesBackAsItWas) {
   ASSERT_TRUE(writer().remove(session()));
   EXPECT_FALSE(session());
   EXPECT_TRUE(std::filesystem::is_empty(stage_.base()));
-  GoatTrash trash(stage_.settings().trash);
+  const Trash trash(stage_.settings().trash);
   ASSERT_EQ(trash.list().size(), 1U);
   EXPECT_EQ(trash.list()[0].agent, "goat");
   EXPECT_EQ(trash.list()[0].title, "First");
-  const auto back = trash.restore(trash.list()[0]);
+  const auto back = restore(trash.list()[0]);
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(messages(), kMessages);
   EXPECT_EQ(stage_.file("checkpoints/c/manifest.json"), "{}");
@@ -274,8 +277,8 @@ TEST_F(GoatWriting, ARemovedSessionComesBackAsItWas) {
 TEST_F(GoatWriting, ARestoreReplacesNoSession) {
   ASSERT_TRUE(writer().remove(session()));
   stage_.add("s1", testing::GoatStage::line("other", "user", "x"));
-  GoatTrash trash(stage_.settings().trash);
-  EXPECT_EQ(trash.restore(trash.list().at(0)).error().code, Errc::already_exists);
+  const Trash trash(stage_.settings().trash);
+  EXPECT_EQ(restore(trash.list().at(0)).error().code, Errc::already_exists);
   EXPECT_EQ(messages(), testing::GoatStage::line("other", "user", "x"));
   EXPECT_EQ(trash.list().size(), 1U);
 }
@@ -285,11 +288,11 @@ TEST_F(GoatWriting, ARestoreLosesNothingToACopyOfTheSession) {
   testing::GoatStage::put(stage_.base() + "/s1/transcript.jsonl", "{}\n");
   ASSERT_TRUE(writer().remove(session()));
   stage_.add("s1", kMessages);
-  GoatTrash trash(stage_.settings().trash);
-  EXPECT_EQ(trash.restore(trash.list().at(0)).error().code, Errc::already_exists);
+  const Trash trash(stage_.settings().trash);
+  EXPECT_EQ(restore(trash.list().at(0)).error().code, Errc::already_exists);
   ASSERT_EQ(trash.list().size(), 1U);
   testing::GoatStage::put(stage_.base() + "/s1/transcript.jsonl", "{}\n");
-  const auto back = trash.restore(trash.list().at(0));
+  const auto back = restore(trash.list().at(0));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_TRUE(trash.list().empty());
 }
@@ -373,7 +376,7 @@ TEST_F(GoatWriting, AFileThatIsWrittenWhileItsSessionIsCopiedToTheTrashIsKept) {
   EXPECT_EQ(stage.writer().remove(stage.session()).error().code, Errc::stale);
   EXPECT_EQ(stage.file("transcript.jsonl"), "{}\n{\"late\":1}\n");
   EXPECT_EQ(stage.file("messages.jsonl"), kMessages);
-  EXPECT_TRUE(GoatTrash(stage.settings().trash).list().empty());
+  EXPECT_TRUE(Trash(stage.settings().trash).list().empty());
   const auto again = stage.writer().remove(stage.session());
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(std::filesystem::is_empty(stage.base()));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opal/write/opal_trash.h"
+#include "core/formats/registry.h"
 #include "core/json/document.h"
 #include "tests/support/goat_acts.h"
 #include "tests/support/killed_acts.h"
@@ -130,8 +130,9 @@ TEST_P(KilledGoatActs, LoseAndTearNothing) {
 }
 
 Result<void> restore_to_opal(OpalStage& stage) {
-  for (const Trashed& one : Trash(stage.root() + "/trash").list()) {
-    if (auto done = OpalTrash(stage.root() + "/trash", Disk::real()).restore(one); !done) {
+  const std::string trash = stage.root() + "/trash";
+  for (const Trashed& one : Trash(trash).list()) {
+    if (auto done = restore_session(trash, one, stage.catalog().stores()); !done) {
       return done;
     }
   }
@@ -203,8 +204,9 @@ TEST(KilledOpalRestore, LosesNothing) {
     const std::string before = stage.bytes();
     ASSERT_TRUE(stage.writer().remove(stage.session()));
     disk.set_apart(round % 2 == 0 ? stage.root() + "/trash" : "");
-    OpalTrash trash(stage.root() + "/trash", disk);
-    is_acknowledged_before_kill(moments, [&] { return trash.restore(trash.list().front()); });
+    const std::string trash = stage.root() + "/trash";
+    is_acknowledged_before_kill(
+        moments, [&] { return restore_session(trash, Trash(trash).list().front(), stage.catalog().stores(), disk); });
     stage.start();
     const auto restored = restore_to_opal(stage);
     ASSERT_TRUE(restored) << restored.error().message;

@@ -2,8 +2,6 @@
 // turn, and the power fails after each: the session is complete in its store, or in the trash from where it can be
 // restored.
 
-#include "core/formats/opal/write/opal_trash.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/formats/registry.h"
 #include "tests/support/crash_disk.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/opal_acts.h"
@@ -40,9 +39,9 @@ class Removal {
   OpalStage& stage() { return stage_; }
   Result<void> remove() { return stage_.writer().remove(stage_.session()); }
   Result<void> restore() {
-    OpalTrash trash(trash_path(), disk_);
-    const auto all = trash.list();
-    return all.size() == 1 ? trash.restore(all.front()) : Result<void>(Errc::not_found, "the trash is empty");
+    const auto all = Trash(trash_path()).list();
+    return all.size() == 1 ? restore_session(trash_path(), all.front(), stage_.catalog().stores(), disk_)
+                           : Result<void>(Errc::not_found, "the trash is empty");
   }
   [[nodiscard]] std::size_t removed() const { return Trash(trash_path()).list().size(); }
   [[nodiscard]] bool is_whole() const {

@@ -8,7 +8,7 @@
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_trash.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/registry.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -178,14 +178,14 @@ TEST_F(PiSessionDirTest, AnAgentDirShowsLogsInItsSessionsFolderToo) {
 TEST_F(PiSessionDirTest, LogsAreTrashedAndRestored) {
   write_log("flat/" + kFile);
   const auto store = named("flat");
-  OmpTrash trash(at("trash"), store->disk());
-  const auto taken = trash.take(*store, {".", kFile}, "");
+  Transfer trash(at("trash"), store->disk());
+  const auto taken = trash.take(*store, {".", kFile}, "", belongings_of_omp(*store, {".", kFile}));
   ASSERT_TRUE(taken) << taken.error().message;
   EXPECT_EQ(taken->path, at("flat/" + kFile));
   EXPECT_FALSE(fs::exists(at("flat/" + kFile)));
-  const auto listed = trash.list();
+  const auto listed = trash.trash().list();
   ASSERT_EQ(listed.size(), 1U);
-  const auto restored = trash.restore(listed.front());
+  const auto restored = trash.restore(listed.front(), *belongings_of_omp(*store, listed.front().place));
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_TRUE(fs::exists(at("flat/" + kFile)));
 }

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_trash.h"
+#include "core/formats/omp/writer/omp_writer.h"
 #include "core/store/session_store.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"
@@ -31,6 +31,19 @@ class UnsyncedDisk : public Disk {
   Result<void> sync_folder(const Dir& /*folder*/) override {
     return {Errc::io, "cannot sync the folder to disk: broken"};
   }
+};
+
+/// The trash of a store of omp.
+class OmpTrash : public Transfer {
+ public:
+  explicit OmpTrash(const std::string& folder, Disk& disk = Disk::real()) : Transfer(folder, disk), trash_(folder) {}
+  Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title) {
+    return Transfer::take(store, place, title, belongings_of_omp(store, place));
+  }
+  [[nodiscard]] std::vector<Trashed> list() const { return trash_.list(); }
+
+ private:
+  const Trash trash_;
 };
 
 TEST(Trash, FailedTrashingKeepsTheLog) {
@@ -84,6 +97,10 @@ class RestoreAcrossFileSystems : public ::testing::Test {
     EXPECT_TRUE(trash_.take(*store, {kFolder, std::string(kName) + ".jsonl"}, "Kites"));
     disk_.set_apart(temp_.root() + "/trash");
   }
+  Result<void> restore(const Trashed& trashed) {
+    const auto store = open_store(temp_.root(), disk_);
+    return trash_.restore(trashed, *belongings_of_omp(*store, trashed.place));
+  }
   [[nodiscard]] std::filesystem::path artifacts() const { return temp_.sessions() / kFolder / kName; }
   void expect_restored() const {
     EXPECT_EQ(bytes_of(temp_.log(kFolder, kName)), log_);
@@ -106,13 +123,13 @@ TEST_F(RestoreAcrossFileSystems, InterruptedRestoreIsCompletedByTheNext) {
   unsigned at = 1;
   for (bool killed = true; killed && at < kLongest; ++at) {
     disk_.arm(Fault::io, at, FaultyDisk::kForGood);
-    static_cast<void>(trash_.restore(trashed));
+    static_cast<void>(restore(trashed));
     killed = !disk_.met().empty();
     disk_.disarm();
     if (trash_.list().empty()) {
       break;
     }
-    const auto again = trash_.restore(trashed);
+    const auto again = restore(trashed);
     ASSERT_TRUE(again) << "killed before operation " << at << ": " << again.error().message;
     expect_restored();
     disk_.set_apart("");
@@ -131,7 +148,7 @@ TEST_F(RestoreAcrossFileSystems, ExistingFilesAreNotReplaced) {
   const auto trashed = trash_.list().front();
   std::filesystem::create_directories(artifacts());
   std::ofstream(artifacts() / "0.bash.log") << "another's\n";
-  const auto done = trash_.restore(trashed);
+  const auto done = restore(trashed);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::already_exists);
   EXPECT_EQ(bytes_of(artifacts() / "0.bash.log"), "another's\n");
@@ -142,7 +159,7 @@ TEST_F(RestoreAcrossFileSystems, ConcurrentRestoreIsBusy) {
   const auto trashed = trash_.list().front();
   const UniqueFd other(::open((temp_.root() + "/trash/" + trashed.name + "/files").c_str(), O_RDONLY | O_DIRECTORY));
   ASSERT_EQ(::flock(other.get(), LOCK_EX | LOCK_NB), 0);
-  const auto done = trash_.restore(trashed);
+  const auto done = restore(trashed);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Errc::busy);
 }

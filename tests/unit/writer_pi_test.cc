@@ -17,8 +17,8 @@
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
+#include "core/formats/registry.h"
 #include "core/views/session_status.h"
 #include "tests/support/paths.h"
 #include "tests/support/stage.h"
@@ -397,11 +397,10 @@ TEST(PiSessionDir, TakesAllThatAnAgentDirTakes) {
   const std::string bytes = file_text(dir + "/log.jsonl");
   ASSERT_TRUE(writer.remove(session));
   EXPECT_FALSE(fs::exists(dir + "/log.jsonl"));
-  OmpTrash trash(settings.trash, Disk::real());
-  const auto trashed = trash.list();
+  const auto trashed = Trash(settings.trash).list();
   ASSERT_EQ(trashed.size(), 1U);
   EXPECT_EQ(trashed[0].title, "Flat");
-  ASSERT_TRUE(trash.restore(trashed[0]));
+  ASSERT_TRUE(restore_session(settings.trash, trashed[0], catalog.stores()));
   EXPECT_EQ(file_text(dir + "/log.jsonl"), bytes);
   EXPECT_FALSE(fs::exists(dir + "/sessions"));
 }

@@ -11,6 +11,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/formats/goat/write/take_checkpoint.h"
 #include "core/writer/shared_turns.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -74,5 +75,9 @@ class GoatWriter final : public Writer {
   SharedTurns<Waiting> appends_;
   goat::DelayedUpdates updates_;
 };
+
+/// The folder of the session (core/writer/transfer.h); null if the store's sessions have no such place. `store`
+/// outlives it.
+std::unique_ptr<Belongings> belongings_of_goat(const SessionStore& store, const LogPlace& place);
 
 }  // namespace arborfs

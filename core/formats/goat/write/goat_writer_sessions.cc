@@ -7,7 +7,6 @@
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"
-#include "core/formats/goat/write/goat_trash.h"
 #include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/goat/write/metadata_file.h"
 #include "core/json/json_cursor.h"
@@ -225,11 +224,22 @@ Result<void> GoatWriter::remove(const SessionPtr& session, bool force) {
     Disk& disk = session->store().disk();
     ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
     ASSIGN_OR_RETURN(const auto lock, goat::take_lock(disk, folder, goat::kMessagesFile));
-    const auto taken = GoatTrash(settings().trash, disk).take(session->store(), place, Trash::shown_title(*session));
+    const auto taken =
+        Transfer(settings().trash, disk)
+            .take(session->store(), place, Trash::shown_title(*session), belongings_of_goat(session->store(), place));
     done = taken ? done : Result<void>(taken.error());
   }
   catalog().rescan_folder(place.in());
   return done;
+}
+
+std::unique_ptr<Belongings> belongings_of_goat(const SessionStore& store, const LogPlace& place) {
+  if (place.folder.starts_with('.') || place.file != place.folder + ".jsonl") {
+    return nullptr;
+  }
+  return std::make_unique<NamedBelongings>(
+      store, std::string(kSessionsItself),
+      [place](const Dir& /*folder*/) { return std::vector<std::string>{place.folder}; }, ".lock");
 }
 
 }  // namespace arborfs

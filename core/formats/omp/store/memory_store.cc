@@ -243,11 +243,6 @@ class MemoryStore : public SessionStore {
     return {};
   }
 
-  Result<void> remove(const LogPlace& place, const Dir& /*trash*/) override {
-    const std::lock_guard lock(shelf_->mutex);
-    return shelf_->logs.erase(place) == 1 ? Result<void>() : nothing_there();
-  }
-
  private:
   static Error nothing_there() { return {Errc::not_found, "a store in memory has no such thing"}; }
   [[nodiscard]] Result<File> reader_of(const LogPlace& place) const {

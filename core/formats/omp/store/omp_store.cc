@@ -227,13 +227,6 @@ class OmpStore : public SessionStore {
     return move_omp_log(disk_, source, from.file, target, to.file);
   }
 
-  Result<void> remove(const LogPlace& place, const Dir& trash) override {
-    ASSIGN_OR_RETURN(auto source, open_folder(place.folder));
-    RETURN_IF_ERROR(move_omp_log(disk_, source, place.file, trash, place.file));
-    auto synced = disk_.sync_folder(trash);
-    return synced ? disk_.sync_folder(source) : synced;
-  }
-
  private:
   /// The folder of a project; creates it, and the sessions folder, if missing.
   [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {

@@ -11,6 +11,7 @@
 
 #include "core/formats/omp/write/append_command.h"
 #include "core/formats/omp/writer/log_rewrite.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -73,5 +74,9 @@ class OmpWriter final : public Writer {
   Result<CreateResult> made_at(const LogPlace& place);
   std::unique_ptr<WriteQueue> queue_;
 };
+
+/// The log, its artifacts and its backups (core/writer/transfer.h); null if the store's sessions have no such place.
+/// `store` outlives it.
+std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place);
 
 }  // namespace arborfs

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/store/omp_log_change.h"
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/formats/omp/write/ids.h"
@@ -11,7 +12,6 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/foreign_store.h"
 #include "core/formats/omp/writer/new_log.h"
-#include "core/formats/omp/writer/omp_trash.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/formats/omp/writer/write_queue.h"
@@ -158,17 +158,31 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   const std::string title = Trash::shown_title(*session);
   auto done = queue_->exclusive(session, force, [&](LogWriter& writer) -> Result<void> {
-    OmpTrash trash(settings().trash, session->store().disk());
-    auto taken = trash.take(session->store(), place, title);
+    const SessionStore& store = session->store();
+    Transfer transfer(settings().trash, store.disk());
+    auto taken = transfer.take(store, place, title, belongings_of_omp(store, place));
     writer.release();
     if (!taken) {
       return taken.error();
     }
-    keep_written(*session, *taken, trash);
+    keep_written(*session, *taken, transfer.trash());
     return {};
   });
   catalog().rescan_folder(place.in());
   return done;
+}
+
+std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place) {
+  if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
+    return nullptr;
+  }
+  return std::make_unique<NamedBelongings>(store, place.folder, [log = place.file](const Dir& folder) {
+    auto names = omp_belongings(folder, log);
+    if (names) {
+      std::stable_partition(names->begin(), names->end(), [&](const std::string& name) { return name != log; });
+    }
+    return names;
+  });
 }
 
 }  // namespace arborfs

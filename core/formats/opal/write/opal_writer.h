@@ -12,6 +12,7 @@
 #include "core/formats/opal/write/segment.h"
 #include "core/os/temp_file.h"
 #include "core/writer/shared_turns.h"
+#include "core/writer/transfer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {
@@ -93,6 +94,10 @@ class OpalWriter final : public Writer {
   const std::chrono::milliseconds patience_;
   SharedTurns<Waiting> changes_;  // those of one batch are made by one new file
 };
+
+/// The file of the session, and the folder with other files of it (opal/FORMAT.md A1, core/writer/transfer.h); null if
+/// the store's sessions have no such place. `store` outlives it.
+std::unique_ptr<Belongings> belongings_of_opal(const SessionStore& store, const LogPlace& place);
 
 namespace opal {
 

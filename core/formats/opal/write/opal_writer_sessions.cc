@@ -10,7 +10,6 @@
 #include "core/formats/opal/startup.h"
 #include "core/formats/opal/temporary_files.h"
 #include "core/formats/opal/write/new_lines.h"
-#include "core/formats/opal/write/opal_trash.h"
 #include "core/formats/opal/write/opal_writer.h"
 #include "core/formats/opal/write/tool_calls.h"
 #include "core/json/document.h"
@@ -202,10 +201,11 @@ Result<void> OpalWriter::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto held, opal::hold_log(folder, place.file, session->stat()));
-  OpalTrash trash(settings().trash, session->store().disk());
-  const auto taken = trash.take(session->store(), place, Trash::shown_title(*session));
+  const SessionStore& store = session->store();
+  Transfer transfer(settings().trash, store.disk());
+  const auto taken = transfer.take(store, place, Trash::shown_title(*session), belongings_of_opal(store, place));
   if (taken) {
-    keep_written(*session, *taken, trash);
+    keep_written(*session, *taken, transfer.trash());
   }
   catalog().rescan_folder(place.in());
   return taken ? Result<void>() : Result<void>(taken.error());
@@ -220,6 +220,15 @@ Result<File> opal::hold_log(const Dir& folder, const std::string& name, const Fi
     return log_changed();
   }
   return log;
+}
+
+std::unique_ptr<Belongings> belongings_of_opal(const SessionStore& store, const LogPlace& place) {
+  if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
+    return nullptr;
+  }
+  return std::make_unique<NamedBelongings>(store, place.folder, [place](const Dir& /*folder*/) {
+    return std::vector<std::string>{std::string(place.stem()), place.file};
+  });
 }
 
 }  // namespace arborfs

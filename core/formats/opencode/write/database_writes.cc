@@ -5,9 +5,9 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/sqlite_rows.h"
+#include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/last_message.h"
 #include "core/formats/opencode/write/new_ids.h"
-#include "core/formats/opencode/write/opencode_trash.h"
 #include "core/formats/opencode/write/session_rows.h"
 #include "core/sqlite/database.h"
 #include "core/sqlite/transaction.h"
@@ -152,8 +152,9 @@ Result<std::string> DatabaseWrites::set_title(const SessionStore& store, const L
 
 Result<void> DatabaseWrites::remove(const SessionStore& store, const LogPlace& place, const std::string& title,
                                     bool force) {
-  OpenCodeTrash trash(settings_.trash, store.disk());
-  RETURN_IF_ERROR(trash.take(store, place, title, {sync_of(settings_), force}));
+  Transfer transfer(settings_.trash, store.disk());
+  RETURN_IF_ERROR(
+      transfer.take(store, place, title, belongings_in_database(store, place, {sync_of(settings_), force})));
   return {};
 }
 

@@ -9,8 +9,8 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_files.h"
 #include "core/formats/opencode/json_texts.h"
+#include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/file_texts.h"
-#include "core/formats/opencode/write/file_trash.h"
 #include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/new_ids.h"
 #include "core/formats/opencode/write/storage_folder.h"
@@ -257,8 +257,13 @@ Result<void> FileWrites::remove(const SessionStore& store, const LogPlace& place
                                 bool force) {
   ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
   clear_killed_forks(store.disk(), storage);  // the note of a complete one would have its messages removed
-  OpenCodeFileTrash trash(settings_.trash, store.disk());
-  return trash.take(store, place, title, storage, {syncs(), force});
+  if (!force) {
+    ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
+    RETURN_IF_ERROR(storage.check_quiet(sessions));
+  }
+  Transfer transfer(settings_.trash, store.disk());
+  RETURN_IF_ERROR(transfer.take(store, place, title, belongings_in_files(store, place, &storage), syncs()));
+  return {};
 }
 
 Result<void> FileWrites::check_quiet(const SessionStore& store, const LogPlace& place) {

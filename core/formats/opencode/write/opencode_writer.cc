@@ -9,6 +9,9 @@
 namespace arborfs {
 namespace {
 
+/// How often sessions are moved to the trash again because they changed before they could be removed.
+constexpr int kMostTries = 5;
+
 Error refuse_json() {
   return {Errc::invalid_argument, "sessions of OpenCode accept the text of a message, not JSON"};
 }
@@ -98,8 +101,11 @@ Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check(session));
   const LogPlace place = session->place();
-  auto done =
-      writes_of(session).remove(session->store(), place, Trash::shown_title(*session), force || settings().write_live);
+  Result<void> done;
+  for (int tries = 0; tries == 0 || (!done && done.error().code == Errc::stale && tries < kMostTries); ++tries) {
+    done = writes_of(session).remove(session->store(), place, Trash::shown_title(*session),
+                                     force || settings().write_live);
+  }
   catalog().rescan_folder(place.in());
   return done;
 }

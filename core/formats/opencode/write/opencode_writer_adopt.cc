@@ -10,7 +10,7 @@
 #include "core/formats/opencode/opencode_store.h"
 #include "core/formats/opencode/write/adopt_database.h"
 #include "core/formats/opencode/write/adopt_files.h"
-#include "core/formats/opencode/write/file_trash.h"
+#include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/fork_note.h"
 #include "core/formats/opencode/write/opencode_writer.h"
 #include "core/formats/opencode/write/storage_folder.h"
@@ -33,6 +33,16 @@ void clear(Disk& disk, const Result<Dir>& folder) {
   }
 }
 
+/// Moves the files that a killed removal or restore left in a store to their sessions in the trash.
+void finish_removals(const std::string& trash, const SessionStore& store, const opencode::StorageFolder& storage) {
+  Transfer transfer(trash, store.disk());
+  for (const Trashed& one : transfer.trash().list()) {
+    if (one.format == opencode_files_format().name && one.sessions == store.paths().sessions) {
+      static_cast<void>(transfer.finish(one, *opencode::belongings_in_files(store, one.place, &storage)));
+    }
+  }
+}
+
 }  // namespace
 
 void OpenCodeWriter::take_back_parts() {
@@ -44,7 +54,7 @@ void OpenCodeWriter::take_back_parts() {
       }
       if (lock) {
         opencode::clear_killed_forks(store->disk(), *lock);
-        OpenCodeFileTrash(settings().trash, store->disk()).finish(store->paths().sessions, *lock);
+        finish_removals(settings().trash, *store, *lock);
       }
     }
   }

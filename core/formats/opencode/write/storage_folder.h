@@ -27,8 +27,6 @@ class StorageFolder {
   static Result<StorageFolder> lock(const std::string& path);
   /// Without a lock, for reading.
   static Result<StorageFolder> open(const std::string& path);
-  /// A folder of the trash with the same layout.
-  static StorageFolder at(Dir root) { return {"", std::move(root)}; }
 
   [[nodiscard]] const Dir& root() const { return root_; }
   /// A folder in it, as "message" and the id of a session. Errors: not_found; those of opening it.

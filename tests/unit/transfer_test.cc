@@ -1,0 +1,106 @@
+// Moves of sessions to the trash and back where only some of the files can be renamed, as on a store with a mount in
+// it.
+
+#include "core/writer/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/writer/omp_writer.h"
+#include "tests/unit/command_write_support.h"
+
+namespace arborfs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::bytes_of;
+using testing::TempStore;
+
+constexpr char kFolder[] = "-src-kite";
+constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
+
+/// Names that cannot be renamed to other folders, and a point from which nothing can be created.
+class PartlyApartDisk : public Disk {
+ public:
+  std::set<std::string> apart;
+  bool is_full = false;
+  Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
+                      Existing existing) override {
+    return from.fd() != to.fd() && apart.contains(name) ? Result<void>(Errc::unsupported, "apart")
+                                                        : Disk::rename(from, name, to, new_name, existing);
+  }
+  Result<UniqueFd> create(const Dir& folder, const std::string& name, mode_t mode) override {
+    return is_full ? Result<UniqueFd>(Errc::no_space, "full") : Disk::create(folder, name, mode);
+  }
+};
+
+class PartlyApart : public ::testing::Test {
+ protected:
+  PartlyApart() {
+    temp_.write(kFolder, kName, TempStore::header("aaaa000011112222", "/x") + "\n");
+    const fs::path artifacts = folder() / kName;
+    fs::create_directories(artifacts);
+    std::ofstream(artifacts / "0.bash.log") << "output\n";
+    std::ofstream(folder() / (log() + ".x.bak")) << "backup\n";
+    before_ = files();
+  }
+  [[nodiscard]] fs::path folder() const { return temp_.sessions() / kFolder; }
+  static std::string log() { return std::string(kName) + ".jsonl"; }
+  [[nodiscard]] std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder())) {
+      if (entry.is_regular_file()) {
+        found[fs::relative(entry.path(), folder()).string()] = bytes_of(entry.path());
+      }
+    }
+    return found;
+  }
+  Result<Trashed> take() {
+    return transfer_.take(*store_, {kFolder, log()}, "Kites", belongings_of_omp(*store_, {kFolder, log()}));
+  }
+  Result<void> restore() {
+    const Trashed trashed = transfer_.trash().list().at(0);
+    return transfer_.restore(trashed, *belongings_of_omp(*store_, trashed.place));
+  }
+
+  TempStore temp_;
+  PartlyApartDisk disk_;
+  std::shared_ptr<SessionStore> store_ = open_store(temp_.root(), disk_);
+  Transfer transfer_{temp_.root() + "/trash", disk_};
+  std::map<std::string, std::string> before_;
+};
+
+TEST_F(PartlyApart, ASessionIsCopiedThereAndBack) {
+  for (const std::string& name : {log(), std::string(kName), log() + ".x.bak"}) {
+    disk_.apart = {name};
+    const auto taken = take();
+    ASSERT_TRUE(taken) << name << ": " << taken.error().message;
+    EXPECT_TRUE(files().empty()) << name;
+    const auto done = restore();
+    ASSERT_TRUE(done) << name << ": " << done.error().message;
+    EXPECT_EQ(files(), before_) << name;
+    EXPECT_TRUE(transfer_.trash().list().empty());
+  }
+}
+
+TEST_F(PartlyApart, AFailedRestoreKeepsWhatWasRenamed) {
+  ASSERT_TRUE(take());
+  for (const std::string& name : {log(), log() + ".x.bak"}) {
+    disk_.apart = {name};
+    disk_.is_full = true;
+    EXPECT_FALSE(restore()) << name;
+    EXPECT_FALSE(files().contains(log())) << name;
+    disk_.is_full = false;
+  }
+  disk_.apart.clear();
+  ASSERT_TRUE(restore());
+  EXPECT_EQ(files(), before_);
+}
+
+}  // namespace
+}  // namespace arborfs
