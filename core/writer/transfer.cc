@@ -410,12 +410,15 @@ Result<std::vector<Belonging>> Belongings::left_in_store(const Dir& root, const 
 
 Result<const Dir*> NamedBelongings::root(bool make) {
   if (!root_) {
-    auto found = folder_ == kSessionsItself ? Dir::open_root(store_.paths().sessions) : store_.folder({folder_, ""});
+    const std::string& sessions = store_.paths().sessions;
+    auto found = folder_ == kSessionsItself ? Dir::open_root(sessions)
+                 : make                     ? Dir::open_below_root(sessions, folder_)  // a link leads no session out
+                                            : store_.folder({folder_, ""});
     if (!found && is_missing(found.error()) && make) {
-      ASSIGN_OR_RETURN(const auto sessions, Dir::open_root(store_.paths().sessions));
-      RETURN_IF_ERROR(store_.disk().make_folder(sessions, folder_, kNewFolder));
-      RETURN_IF_ERROR(store_.disk().sync_folder(sessions));
-      found = sessions.open_in(folder_);
+      ASSIGN_OR_RETURN(const auto above, Dir::open_root(sessions));
+      RETURN_IF_ERROR(store_.disk().make_folder(above, folder_, kNewFolder));
+      RETURN_IF_ERROR(store_.disk().sync_folder(above));
+      found = above.open_in(folder_);
     }
     ASSIGN_OR_RETURN(auto dir, std::move(found));
     root_.emplace(std::move(dir));
