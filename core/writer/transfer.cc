@@ -301,8 +301,8 @@ class Mover {
   std::vector<Done> done_;
 };
 
-/// Calls `fits` with the folders of each item that `one` has, with null if `other` lacks its folder. Returns the first
-/// item for which that is false, else null. Errors: those of opening the folders.
+/// Calls `fits` with the folders of each item on both sides, with null where there is none, and returns the first item
+/// for which that is false, else null. Errors: those of opening the folders.
 template <class Fits>
 Result<const Belonging*> first_unfit(Disk& disk, const Dir& one, const Dir& other, const Items& items,
                                      const Fits& fits) {
@@ -310,12 +310,11 @@ Result<const Belonging*> first_unfit(Disk& disk, const Dir& one, const Dir& othe
   Side theirs(disk, other);
   for (const Belonging& item : items) {
     const auto from = mine.folder(item.folder);
-    const auto st = from ? (*from)->stat(item.name) : Result<FileStat>(from.error());
     const auto to = theirs.folder(item.folder);
-    if ((!st && !is_missing(st.error())) || (!to && !is_missing(to.error()))) {
-      return st ? to.error() : st.error();
+    for (const auto* folder : {&from, &to}) {
+      RETURN_IF_ERROR(*folder || is_missing(folder->error()) ? Result<void>() : Result<void>(folder->error()));
     }
-    if (st && item.role != Belonging::Role::shared && !fits(item, **from, to ? *to : nullptr)) {
+    if (item.role != Belonging::Role::shared && !fits(item, from ? *from : nullptr, to ? *to : nullptr)) {
       return &item;
     }
   }
@@ -338,11 +337,11 @@ bool has_all_of(const Dir& trash, const Dir& store, const std::string& name, std
 /// Errors: already_exists.
 Result<void> check_places(Disk& disk, const Dir& trash, const Dir& store, const Items& items, const Belongings& what,
                           const std::string& name_in_trash) {
-  const auto fits = [&](const Belonging& item, const Dir& theirs, const Dir* ours) {
+  const auto fits = [&](const Belonging& item, const Dir* theirs, const Dir* ours) {
     const auto there = ours != nullptr ? ours->stat(item.name) : Result<FileStat>(Errc::not_found, "");
     return (!there && is_missing(there.error())) ||
-           (there && (item.is_own() ? has_all_of(theirs, *ours, item.name, what.lock_suffix())
-                                    : !are_different(theirs, *ours, item.name)));
+           (there && (item.is_own() ? has_all_of(*theirs, *ours, item.name, what.lock_suffix())
+                                    : !are_different(*theirs, *ours, item.name)));
   };
   ASSIGN_OR_RETURN(const Belonging* const taken, first_unfit(disk, trash, store, items, fits));
   if (taken == nullptr) {
@@ -356,8 +355,9 @@ Result<void> check_places(Disk& disk, const Dir& trash, const Dir& store, const 
 /// Errors: stale if the session in the store is not the one that was copied.
 Result<void> check_copied(Disk& disk, Belongings& what, const Dir& store, const Dir& trash, const Items& items) {
   ASSIGN_OR_RETURN(const auto now, what.in_store(store));
-  const auto fits = [&](const Belonging& item, const Dir& ours, const Dir* copy) {
-    return copy != nullptr && is_part_of(ours, *copy, item.name);
+  const auto fits = [&](const Belonging& item, const Dir* ours, const Dir* copy) {
+    const auto st = ours != nullptr ? ours->stat(item.name) : Result<FileStat>(Errc::not_found, "");
+    return st ? copy != nullptr && is_part_of(*ours, *copy, item.name) : is_missing(st.error());
   };
   ASSIGN_OR_RETURN(const Belonging* const changed, first_unfit(disk, store, trash, items, fits));
   return now == items && changed == nullptr ? Result<void>() : changed_meanwhile();
@@ -365,11 +365,11 @@ Result<void> check_copied(Disk& disk, Belongings& what, const Dir& store, const 
 
 /// Errors: already_exists if the store has a session that is in the trash too, but not all of its files.
 Result<void> check_whole(Disk& disk, const Dir& trash, const Dir& store, const Items& items) {
-  const auto is_only_here = [](const Belonging& item, const Dir& /*theirs*/, const Dir* ours) {
+  const auto is_only_here = [](const Belonging& item, const Dir* /*theirs*/, const Dir* ours) {
     return !item.is_own() || ours == nullptr || !ours->stat(item.name);
   };
-  const auto is_there = [](const Belonging& item, const Dir& theirs, const Dir* ours) {
-    return ours != nullptr && has_names_of(theirs, *ours, item.name);
+  const auto is_there = [](const Belonging& item, const Dir* theirs, const Dir* ours) {
+    return theirs == nullptr || (ours != nullptr && has_names_of(*theirs, *ours, item.name));
   };
   ASSIGN_OR_RETURN(const Belonging* const in_both, first_unfit(disk, trash, store, items, is_only_here));
   ASSIGN_OR_RETURN(const Belonging* const missing, first_unfit(disk, trash, store, items, is_there));
@@ -410,12 +410,15 @@ Result<std::vector<Belonging>> Belongings::left_in_store(const Dir& root, const 
 
 Result<const Dir*> NamedBelongings::root(bool make) {
   if (!root_) {
-    auto found = folder_ == kSessionsItself ? Dir::open_root(store_.paths().sessions) : store_.folder({folder_, ""});
+    const std::string& sessions = store_.paths().sessions;
+    auto found = folder_ == kSessionsItself ? Dir::open_root(sessions)
+                 : make                     ? Dir::open_below_root(sessions, folder_)  // a link leads no session out
+                                            : store_.folder({folder_, ""});
     if (!found && is_missing(found.error()) && make) {
-      ASSIGN_OR_RETURN(const auto sessions, Dir::open_root(store_.paths().sessions));
-      RETURN_IF_ERROR(store_.disk().make_folder(sessions, folder_, kNewFolder));
-      RETURN_IF_ERROR(store_.disk().sync_folder(sessions));
-      found = sessions.open_in(folder_);
+      ASSIGN_OR_RETURN(const auto above, Dir::open_root(sessions));
+      RETURN_IF_ERROR(store_.disk().make_folder(above, folder_, kNewFolder));
+      RETURN_IF_ERROR(store_.disk().sync_folder(above));
+      found = above.open_in(folder_);
     }
     ASSIGN_OR_RETURN(auto dir, std::move(found));
     root_.emplace(std::move(dir));

@@ -135,7 +135,9 @@ class OpenCodeStage {
   void expect_sound_files() const {
     for (const auto& entry : fs::recursive_directory_iterator(folder() / "storage")) {
       const fs::path& path = entry.path();
-      if (!entry.is_regular_file() || path.filename().string().starts_with(".") || path.filename() == "migration") {
+      const std::string name = "/" + fs::relative(path, folder() / "storage").string();
+      const bool is_hidden = name.find("/.") != std::string::npos;  // OpenCode does not look there
+      if (!entry.is_regular_file() || is_hidden || path.filename() == "migration") {
         continue;
       }
       EXPECT_EQ(path.extension(), ".json") << path;
