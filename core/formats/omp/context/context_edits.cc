@@ -35,7 +35,7 @@ Result<void> read_edits(const ContextPath& path, const Ranges& ranges, const Sou
   for (const auto& [begin, end] : ranges) {
     for (std::size_t i = begin; i < end; ++i) {
       const ContextPath::Step& step = path.steps[i];
-      if (step.entry.type != EntryType::context_edit || step.length > kLongestLoaded) {
+      if (step.entry.type != EntryType::context_edit) {
         continue;
       }
       json::Document entry;

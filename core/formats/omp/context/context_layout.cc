@@ -1,10 +1,6 @@
 #include "core/formats/omp/context/context_layout.h"
 
-#include <array>
-#include <span>
-
 #include "core/base/result_macros.h"
-#include "core/formats/omp/context/oversized.h"
 #include "core/log/log_window.h"
 
 namespace arborfs::context {
@@ -40,28 +36,6 @@ Result<std::string> render_block(const Block& block) {
   return out;
 }
 
-// The members of an oversized entry that go into its message, in order.
-std::span<const std::string_view> shown_members(Piece::Kind kind) {
-  static constexpr std::array<std::string_view, 5> kCustom = {"customType", "content", "display", "details",
-                                                              "attribution"};
-  static constexpr std::array<std::string_view, 2> kBranch = {"summary", "fromId"};
-  static constexpr std::array<std::string_view, 3> kCompaction = {"summary", "shortSummary", "tokensBefore"};
-  switch (kind) {
-    case Piece::Kind::custom:
-      return kCustom;
-    case Piece::Kind::branch_summary:
-      return kBranch;
-    default:
-      return kCompaction;
-  }
-}
-
-std::string_view role_of(Piece::Kind kind) {
-  return kind == Piece::Kind::custom           ? "custom"
-         : kind == Piece::Kind::branch_summary ? "branchSummary"
-                                               : "compactionSummary";
-}
-
 }  // namespace
 
 Layout::Layout(std::shared_ptr<const Source> source)
@@ -95,34 +69,8 @@ void Layout::add_long_copy(const Piece& piece) {
   content_->add_range(source_->log, piece.offset, piece.length);
 }
 
-Result<void> Layout::add_oversized(const Piece& piece) {
-  ASSIGN_OR_RETURN(auto members, placed_members(*source_->log, piece.offset, piece.length));
-  if (piece.kind == Piece::Kind::message) {
-    if (const PlacedMember* message = find_member(members, "message")) {
-      separate();
-      return content_->add_json(source_->log, message->offset, message->length);
-    }
-    return {};
-  }
-  separate();
-  content_->add_text("{\"role\":\"" + std::string(role_of(piece.kind)) + "\"");
-  for (const std::string_view key : shown_members(piece.kind)) {
-    if (const PlacedMember* member = find_member(members, key)) {
-      content_->add_text(",\"" + std::string(key) + "\":");
-      RETURN_IF_ERROR(content_->add_json(source_->log, member->offset, member->length));
-    }
-  }
-  json::Document entry;
-  RETURN_IF_ERROR(load_entry(*source_, piece.offset, piece.length, entry));
-  content_->add_text(",\"timestamp\":" + date_json(json::member(entry, "timestamp")) + "}");
-  return {};
-}
-
 Result<void> Layout::add(const Piece& piece) {
   const bool is_copy = piece.kind == Piece::Kind::copy;
-  if (!is_copy && piece.kind != Piece::Kind::notes && piece.length > kLongestLoaded) {
-    return add_oversized(piece);
-  }
   if (is_copy && piece.length > kShortMessage) {
     add_long_copy(piece);
     return {};

@@ -22,7 +22,6 @@ class Layout {
 
  private:
   void add_long_copy(const Piece& piece);
-  Result<void> add_oversized(const Piece& piece);
   void separate();
   void flush();
 

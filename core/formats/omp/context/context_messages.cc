@@ -143,12 +143,8 @@ Result<void> MessageReader::Drafter::take(const ContextPath::Step& step, std::si
   if (type != EntryType::message && type != EntryType::custom_message && type != EntryType::branch_summary) {
     return {};
   }
-  if (step.length > kLongestLoaded) {
-    add(type == EntryType::message          ? Piece::Kind::message
-        : type == EntryType::custom_message ? Piece::Kind::custom
-                                            : Piece::Kind::branch_summary,
-        step, place);
-    return {};
+  if (step.length > kLongestHeld) {
+    return entry_too_long(step.length);
   }
   ASSIGN_OR_RETURN(auto bytes, window_.view(step.entry.offset, step.length));
   if (bytes.size() < step.length) {
@@ -191,7 +187,7 @@ void MessageReader::Drafter::take_message(std::string_view entry, const ContextP
 }
 
 void MessageReader::Drafter::edit_last(const ContextPath::Step& step, std::size_t place, const ContextEdit& edit) {
-  if (drafts_.list.empty() || drafts_.list.back().step != place || step.length > kLongestLoaded) {
+  if (drafts_.list.empty() || drafts_.list.back().step != place) {
     return;
   }
   const bool is_custom = step.entry.type == EntryType::custom_message;

@@ -1,7 +1,6 @@
 #include "core/formats/omp/context/context_notes.h"
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/context/oversized.h"
 #include "core/formats/omp/context/prompt_format.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
@@ -11,7 +10,6 @@ namespace {
 
 constexpr std::string_view kType = "experimental_context_notes";
 constexpr std::size_t kLongestText = 16'384;
-constexpr std::uint64_t kLongNotesEntry = 1024 * 1024;  // only the short members of longer entries are read
 
 // The text before the notes; a closing tag follows them.
 constexpr std::string_view kIntroduction =
@@ -45,9 +43,7 @@ std::optional<std::string_view> text_of(const json::Value* data) {
 
 // The length of an entry's notes; nullopt if it has no valid ones.
 Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, const Source& source) {
-  ASSIGN_OR_RETURN(const auto entry, step.length > kLongNotesEntry
-                                         ? short_members_json(*source.log, step.entry.offset, step.length)
-                                         : source.log->read(step.entry.offset, step.length));
+  ASSIGN_OR_RETURN(const auto entry, read_entry(source, step));
   json::Document data;
   if (!skim::is_string(skim::member(entry, "customType"), kType) || !json::parse(skim::member(entry, "data"), data)) {
     return std::optional<std::size_t>();
@@ -67,7 +63,7 @@ Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Sou
     if (step.entry.type == EntryType::reset_boundary) {
       break;
     }
-    if (step.entry.type != EntryType::custom) {
+    if (step.entry.type != EntryType::custom || step.length > kLongestHeld) {  // notes have at most 16 KiB
       continue;
     }
     ASSIGN_OR_RETURN(const auto length, notes_length(step, source));

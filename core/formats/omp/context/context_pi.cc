@@ -22,7 +22,7 @@ void fill_content(json::Value& message, json::Document& document) {
             document);
 }
 
-/// The last steps that set the model and the thinking level; entries too long to be loaded set nothing.
+/// The last steps that set the model and the thinking level.
 struct SettingSteps {
   const ContextPath::Step* model = nullptr;
   const ContextPath::Step* thinking_level = nullptr;
@@ -31,9 +31,6 @@ struct SettingSteps {
 SettingSteps setting_steps(const ContextPath& path) {
   SettingSteps found;
   for (const ContextPath::Step& step : path.steps) {
-    if (step.length > kLongestLoaded) {
-      continue;
-    }
     if (step.is_assistant() || step.entry.type == EntryType::model_change) {
       found.model = &step;
     } else if (step.entry.type == EntryType::thinking_level_change) {

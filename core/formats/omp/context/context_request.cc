@@ -1,13 +1,10 @@
 #include "core/formats/omp/context/context_request.h"
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/context/oversized.h"
 #include "core/json/json_cursor.h"
 
 namespace arborfs::context {
 namespace {
-
-constexpr std::uint64_t kLongEntry = 1024 * 1024;  // only the short members of longer entries are read
 
 // Text that a person typed is a custom message if it came through a skill or from a peer.
 bool is_typed(std::string_view custom) {
@@ -16,30 +13,18 @@ bool is_typed(std::string_view custom) {
          (skim::is_string(type, "skill-prompt") || skim::is_string(type, "collab-prompt"));
 }
 
-Result<bool> is_typed_message(const ContextPath::Step& step, const Source& source) {
-  ASSIGN_OR_RETURN(const auto entry, source.log->read(step.entry.offset, step.length));
-  return is_typed(skim::member(entry, "message"));
-}
-
-// A content too long to be read is taken to be a string or an array.
-Result<bool> is_typed_entry(const ContextPath::Step& step, const Source& source) {
-  const bool is_long = step.length > kLongEntry;
-  ASSIGN_OR_RETURN(const auto entry, is_long ? short_members_json(*source.log, step.entry.offset, step.length)
-                                             : source.log->read(step.entry.offset, step.length));
-  const std::string_view content = skim::member(entry, "content");
-  const bool has_content = content.empty() ? is_long : content[0] == '"' || content[0] == '[';
-  return has_content && is_typed(entry);
-}
-
 Result<bool> is_request(const ContextPath::Step& step, const Source& source) {
   using Speaker = ContextPath::Step::Speaker;
-  if (step.entry.type == EntryType::custom_message) {
-    return is_typed_entry(step, source);
+  const bool is_custom = step.entry.type == EntryType::custom_message;
+  if (!is_custom && step.speaker != Speaker::custom) {
+    return step.speaker == Speaker::user;
   }
-  if (step.speaker == Speaker::custom && step.length <= kLongestLoaded) {
-    return is_typed_message(step, source);
+  ASSIGN_OR_RETURN(const auto entry, read_entry(source, step));
+  if (!is_custom) {
+    return is_typed(skim::member(entry, "message"));
   }
-  return step.speaker == Speaker::user;
+  const std::string_view content = skim::member(entry, "content");
+  return (content.starts_with('"') || content.starts_with('[')) && is_typed(entry);
 }
 
 }  // namespace

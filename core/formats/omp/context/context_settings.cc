@@ -125,14 +125,10 @@ void Reader::take_tools(const json::Value& entry) {
 
 // The default model is that of the last assistant before an explicit choice (omp/FORMAT.md C11, CONTRACT.md 6.2).
 Result<void> Reader::infer_default_model() {
-  std::string provider = "undefined";
-  std::string model = "undefined";
-  if (inferred_from_->length <= kLongestLoaded) {
-    ASSIGN_OR_RETURN(auto bytes, source_.log->read(inferred_from_->entry.offset, inferred_from_->length));
-    const std::string_view message = skim::member(bytes, "message");
-    provider = js_text_of_json(skim::member(message, "provider"));
-    model = js_text_of_json(skim::member(message, "model"));
-  }
+  ASSIGN_OR_RETURN(const auto bytes, read_entry(source_, *inferred_from_));
+  const std::string_view message = skim::member(bytes, "message");
+  const std::string provider = js_text_of_json(skim::member(message, "provider"));
+  const std::string model = js_text_of_json(skim::member(message, "model"));
   std::string json;
   json::stringify_string(provider + "/" + model, json);
   settings_.models.set(kDefaultRole, std::move(json));
