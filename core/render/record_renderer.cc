@@ -1,27 +1,76 @@
 #include "core/render/record_renderer.h"
 
+#include <algorithm>
+#include <mutex>
+#include <span>
 #include <utility>
 
+#include "core/base/parallel_for.h"
 #include "core/base/result_macros.h"
 #include "core/render/text.h"
 
 namespace arborfs {
 
+namespace {
+
+constexpr std::size_t kAtOnce = 4096;  // measures that are held
+constexpr std::uint64_t kSharedFrom = std::uint64_t{512}
+                                      << 10U;  // fewer bytes are measured before a thread has started
+
+Result<TextMeasure> measure_one(const RecordRenderer& renderer, const LogSource& log, const Entry& entry) {
+  if (entry.length > kMaxRenderedEntry) {
+    return TextMeasure{too_long_size(entry.length), {}, {}};
+  }
+  ASSIGN_OR_RETURN(const auto raw, log.read(entry.offset, entry.length));
+  return renderer.measure(entry.type, raw);
+}
+
+/// The measures of some entries, in their order.
+Result<std::vector<TextMeasure>> measure_some(const RecordRenderer& renderer, const LogSource& log,
+                                              std::span<const Entry> entries, const std::atomic<bool>* cancelled) {
+  std::vector<TextMeasure> measures(entries.size());
+  std::mutex mutex;
+  std::optional<Error> failed;
+  std::atomic<bool> stops{false};
+  const auto take = [&](std::size_t i) {
+    if (stops || (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))) {
+      return;
+    }
+    auto measured = measure_one(renderer, log, entries[i]);
+    if (measured) {
+      measures[i] = std::move(*measured);
+      return;
+    }
+    const std::lock_guard lock(mutex);
+    failed = measured.error();
+    stops = true;
+  };
+  const std::uint64_t bytes = entries.empty() ? 0 : entries.back().offset + entries.back().length - entries[0].offset;
+  if (bytes >= kSharedFrom) {
+    parallel_for(entries.size(), take);
+  } else {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      take(i);
+    }
+  }
+  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    return Error{Errc::interrupted, "reading entries was cancelled"};
+  }
+  return failed ? Result<std::vector<TextMeasure>>(*failed) : std::move(measures);
+}
+
+}  // namespace
+
 Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes::Delta delta,
                                                  const std::vector<Entry>& entries,
                                                  const std::atomic<bool>* cancelled) const {
   delta.text_sizes.reserve(delta.text_sizes.size() + entries.size());
-  std::string raw;
-  for (const Entry& entry : entries) {
-    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-      return Error{Errc::interrupted, "reading entries was cancelled"};
+  for (std::size_t begin = 0; begin < entries.size(); begin += kAtOnce) {
+    const auto some = std::span(entries).subspan(begin, std::min(kAtOnce, entries.size() - begin));
+    ASSIGN_OR_RETURN(const auto measures, measure_some(*this, log, some, cancelled));
+    for (const TextMeasure& measure : measures) {
+      delta.add(measure);
     }
-    if (entry.length > kMaxRenderedEntry) {
-      delta.add(TextMeasure{too_long_size(entry.length), {}, {}});
-      continue;
-    }
-    ASSIGN_OR_RETURN(raw, log.read(entry.offset, entry.length));
-    delta.add(measure(entry.type, raw));
   }
   return delta;
 }

@@ -87,44 +87,13 @@ class TextValue {
   std::string_view text_;
 };
 
-// The same for an entry that was indexed as Places.
-class PlacedValue {
- public:
-  using Place = json::Places::Place;
-  PlacedValue(const json::Places& places, std::optional<Place> place)
-      : places_(places), place_(place), lead_(place ? places.lead(*place) : '\0') {}
-  [[nodiscard]] bool is_object() const { return lead_ == '{'; }
-  [[nodiscard]] bool is_null() const { return lead_ == 'n'; }
-  [[nodiscard]] bool is(std::string_view string) const {
-    return lead_ == '"' && skim::means(places_.string(*place_), string);
-  }
-  [[nodiscard]] double addend() const {
-    return !place_ || lead_ == '"' || lead_ == '{' || lead_ == '[' ? kMissing : as_addend(places_.scalar(*place_));
-  }
-  [[nodiscard]] PlacedValue member(std::string_view key) const {
-    return {places_, place_ ? skim::member(places_, *place_, key) : std::nullopt};
-  }
-  template <class Visit>
-  void each_member(const Visit& visit) const {
-    for (json::Places::Cursor members(places_, *place_); !members.done(); members.step()) {
-      visit(members.key(), PlacedValue(places_, members.value()));
-    }
-  }
-
- private:
-  const json::Places& places_;
-  std::optional<Place> place_;
-  char lead_;
-};
-
 // The usage object of an entry, if it has one.
-template <class Value>
-std::optional<Value> usage_of(EntryType type, const Value& entry, bool& is_task) {
+std::optional<TextValue> usage_of(EntryType type, const TextValue& entry, bool& is_task) {
   if (type != EntryType::message) {
     return entry.member("usage");
   }
-  const Value message = entry.member("message");
-  const Value role = message.member("role");
+  const TextValue message = entry.member("message");
+  const TextValue role = message.member("role");
   if (role.is("assistant")) {
     return message.member("usage");
   }
@@ -132,8 +101,7 @@ std::optional<Value> usage_of(EntryType type, const Value& entry, bool& is_task)
   return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
 }
 
-template <class Value>
-std::optional<Usage> find_in(EntryType type, const Value& entry) {
+std::optional<Usage> find_in(EntryType type, const TextValue& entry) {
   Usage usage = kNothing;
   bool is_task = false;  // of a sub-agent, as omp's task tool reports it
   const auto object = usage_of(type, entry, is_task);
@@ -141,7 +109,7 @@ std::optional<Usage> find_in(EntryType type, const Value& entry) {
     return std::nullopt;
   }
   usage.counts_in = counts_in(type, is_task);
-  object->each_member([&usage](std::string_view key, const Value& value) {
+  object->each_member([&usage](std::string_view key, const TextValue& value) {
     if (double* const sum = sum_of(usage, key)) {
       *sum = value.addend();
     } else if (skim::means(key, "cost")) {
@@ -169,10 +137,6 @@ bool may_have_usage(EntryType type) {
 std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
   const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
   return may_have_usage(type) && is_worth_it ? find_in(type, TextValue(raw)) : std::nullopt;
-}
-
-std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
-  return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
 }
 
 std::string model_of(EntryType type, std::string_view raw) {

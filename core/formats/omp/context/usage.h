@@ -6,15 +6,12 @@
 #include <string_view>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/json/places.h"
 #include "core/model/usage.h"
 
 namespace arborfs {
 
 /// The usage of an entry with the JSON text `raw`; nullopt if it has none, which is usually cheap to detect.
 std::optional<Usage> find_usage(EntryType type, std::string_view raw);
-/// The same for an entry that was indexed as Places.
-std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
 
 /// The model that an entry with usage names; "" if it names none.
 std::string model_of(EntryType type, std::string_view raw);

@@ -6,10 +6,8 @@
 #include "core/base/hash.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/context/usage.h"
-#include "core/formats/omp/render/entry_measurer.h"
 #include "core/formats/omp/render/omp_text.h"
 #include "core/formats/omp/render/omp_turns.h"
-#include "core/formats/omp/render/text_measurer.h"
 #include "core/json/json_cursor.h"
 #include "core/render/typed_text.h"
 
@@ -26,17 +24,7 @@ class OmpRenderer : public RecordRenderer {
  public:
   void render(EntryType type, std::string_view raw, std::string& out) const override { render_text(type, raw, out); }
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
-    std::string padded(raw);
-    padded.append(TextMeasurer::kPadding, '\0');
-    return TextMeasurer().measure(type, std::string_view(padded).substr(0, raw.size()));
-  }
-  [[nodiscard]] Result<TextSizes::Delta> measure(const LogSource& log, TextSizes::Delta delta,
-                                                 const std::vector<Entry>& entries,
-                                                 const std::atomic<bool>* cancelled) const override {
-    return measure_entries(log, std::move(delta), entries, cancelled);
-  }
-  [[nodiscard]] std::unique_ptr<TextSizesObserver> observe(const LogSource& log) const override {
-    return observe_entries(log);
+    return measure_text(type, raw);
   }
   [[nodiscard]] std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const override {
     const auto found = find_usage(type, raw);

@@ -7,15 +7,11 @@
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/render/entry_text.h"
 #include "core/formats/omp/render/image_blocks.h"
-#include "core/formats/omp/render/text_measurer.h"
 #include "core/json/document.h"
 #include "core/render/text.h"
 
 namespace arborfs {
 namespace {
-
-static_assert(TextMeasurer::kPadding >= simdjson::SIMDJSON_PADDING &&
-              TextMeasurer::kPadding >= json::Places::kPadding && TextMeasurer::kPadding >= RawText::kPadding);
 
 /// Entries whose text would be longer than this are treated as too long.
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
@@ -43,8 +39,6 @@ class BorrowedParser {
   }
 };
 
-enum class Behind { nothing, read_ahead };  // bytes that can be read after the raw text
-
 /// Renders into a sink; returns the number of images mentioned.
 template <class Sink>
 std::uint32_t render_slowly(EntryType type, std::string_view raw, Sink& sink) {
@@ -59,10 +53,10 @@ std::uint32_t render_slowly(EntryType type, std::string_view raw, Sink& sink) {
 }
 
 template <class Sink>
-std::uint32_t render(EntryType type, std::string_view raw, Behind behind, Sink& sink) {
+std::uint32_t render(EntryType type, std::string_view raw, Sink& sink) {
   BorrowedParser parser;
   simdjson::dom::element root;
-  if (parser->parse(raw.data(), raw.size(), behind == Behind::nothing).get(root) == simdjson::SUCCESS) {
+  if (parser->parse(raw.data(), raw.size()).get(root) == simdjson::SUCCESS) {
     EntryText<FastNode, Sink> text(sink);
     if (text.render(type, FastNode(root))) {
       return text.images();
@@ -85,7 +79,7 @@ bool is_swollen(EntryType type, std::string_view raw) {
     return true;
   }
   CountingSink sink;
-  render(type, raw, Behind::nothing, sink);
+  render(type, raw, sink);
   return sink.size() > kMaxText;
 }
 
@@ -94,12 +88,12 @@ struct Extent {
   std::uint64_t size = 0;
   std::uint32_t images = 0;
 };
-Extent measure(EntryType type, std::string_view raw, Behind behind) {
+Extent measure(EntryType type, std::string_view raw) {
   if (raw.size() > kMaxRenderedEntry || is_dense(raw)) {
     return {too_long_size(raw.size()), 0};
   }
   CountingSink sink;
-  const std::uint32_t images = render(type, raw, behind, sink);
+  const std::uint32_t images = render(type, raw, sink);
   return sink.size() > kMaxText ? Extent{too_long_size(raw.size()), 0} : Extent{sink.size(), images};
 }
 
@@ -110,11 +104,11 @@ void render_text(EntryType type, std::string_view raw, std::string& out) {
     return render_too_long(raw.size(), out);
   }
   StringSink sink(out);
-  render(type, raw, Behind::nothing, sink);
+  render(type, raw, sink);
 }
 
 std::uint64_t text_size(EntryType type, std::string_view raw) {
-  return measure(type, raw, Behind::nothing).size;
+  return measure(type, raw).size;
 }
 
 namespace {
@@ -130,28 +124,8 @@ std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
 
 }  // namespace
 
-std::optional<TextMeasure> TextMeasurer::measure(EntryType type, std::string_view raw, const json::Places& places) {
-  CountingSink sink;
-  EntryText<PlainNode, CountingSink> text(sink);
-  const PlainEntry plain{places, spelled_};
-  if (raw.size() > kCannotSwell || !spelled_.read(raw) || !text.render(type, PlainNode(plain))) {
-    return std::nullopt;
-  }
-  TextMeasure found{sink.size(), {}, report_of(find_usage(type, places))};
-  if (text.images() > 0) {
-    find_images(kNoEntry, type, raw, found.images);
-  }
-  return found;
-}
-
-TextMeasure TextMeasurer::measure(EntryType type, std::string_view raw) {
-  const bool is_container = raw.starts_with('{') || raw.starts_with('[');
-  if (is_container && raw.size() <= kCannotSwell && places_.find(raw)) {
-    if (auto found = measure(type, raw, places_)) {
-      return *std::move(found);
-    }
-  }
-  const Extent extent = arborfs::measure(type, raw, Behind::read_ahead);
+TextMeasure measure_text(EntryType type, std::string_view raw) {
+  const Extent extent = measure(type, raw);
   TextMeasure found{extent.size, {}, report_of(raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw))};
   if (extent.images > 0) {
     find_images(kNoEntry, type, raw, found.images);
@@ -169,7 +143,7 @@ std::string first_words(EntryType type, std::string_view raw, std::size_t column
     return first_words_of_too_long(raw.size(), columns);
   }
   HeadSink sink(columns * 8 + 64);
-  render(type, raw, Behind::nothing, sink);
+  render(type, raw, sink);
   return first_line_of(sink.head(), columns);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/log/log_index.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs {
 
@@ -16,6 +17,10 @@ namespace arborfs {
 void render_text(EntryType type, std::string_view raw, std::string& out);
 /// The size of that text.
 std::uint64_t text_size(EntryType type, std::string_view raw);
+/// The size of that text, its images, and the usage as omp counts it.
+TextMeasure measure_text(EntryType type, std::string_view raw);
+/// render_text with only the slow parser and without limits; tests compare the two.
+void render_text_slowly(EntryType type, std::string_view raw, std::string& out);
 
 /// The first words of that text as one line, at most `columns` characters.
 std::string first_words(EntryType type, std::string_view raw, std::size_t columns);
