@@ -1,6 +1,7 @@
 #include "core/log/index_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/log/entry_types.h"
 
@@ -34,8 +35,16 @@ void IndexState::finish() {
   labels.settle();
 }
 
-void IndexState::admit(const RecordFields& record) {
+void IndexState::set_header(Header its_header) {
+  const bool was_value = std::exchange(header, std::move(its_header)).valid;
+  values += (header.valid ? 1 : 0) - (was_value ? 1 : 0);
+}
+
+void IndexState::admit(const RecordFields& record, std::uint64_t hash) {
   ++values;
+  if (has_hashes) {
+    hashes.push_back(hash);
+  }
   const Ordinal ordinal = entries.size() + 1;
   Entry entry;
   entry.offset = record.offset;
@@ -73,7 +82,7 @@ void IndexState::put_name(const RecordFields& record, Entry& entry, Ordinal ordi
 }
 
 void IndexState::put_ids(const RecordFields& record, Entry& entry) {
-  if (!gives_ids || entry.type == EntryType::session) {
+  if (!header.gives_ids || entry.type == EntryType::session) {
     entry.id = ids.intern(record.id);
     if (record.parent.is_truthy()) {
       entry.parent = ids.intern(record.parent);

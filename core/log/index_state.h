@@ -24,6 +24,14 @@ struct ScanLosses {
   std::uint64_t malformed = 0;  // number of malformed records, as the agent counts them
 };
 
+/// Where a log that has grown is read on, and what had been found before.
+struct ResumePoint {
+  std::uint64_t offset = 0;
+  std::size_t damage = 0;
+  std::uint64_t malformed = 0;
+  RecordCounts not_shown;
+};
+
 /// The refusal of a log for which IndexState has no room.
 inline Error too_many_entries() {
   return {Errc::too_large, "the log has more entries than arborfs can number"};
@@ -33,15 +41,17 @@ struct IndexState {
   static constexpr Ordinal kMostEntries = 0x7FFFFFFE;  // IdTable stores ordinals in 31 bits
 
   virtual ~IndexState() = default;
-  /// Adds the next record, which must not be the header, as an entry. Call it only while has_room().
-  void admit(const RecordFields& record);
+  /// Adds the next record, which must not be the header, as an entry. Call it only while has_room(). `hash` is kept if
+  /// has_hashes.
+  void admit(const RecordFields& record, std::uint64_t hash);
+  /// Sets the header, or replaces it.
+  void set_header(Header its_header);
   [[nodiscard]] bool has_room() const { return entries.size() < kMostEntries; }
   /// Call it after the last record.
   void finish();
 
   DialectNumber dialect = 0;
   Header header;
-  bool gives_ids = false;
   std::optional<Ordinal> leaf;     // if it is not the last entry
   std::optional<Ordinal> settled;  // see LogIndex::settled, if it is not all entries
   bool has_hashes = false;
@@ -55,7 +65,7 @@ struct IndexState {
   std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // lengths too large for Entry::length
   std::unordered_map<Ordinal, IdHandle> befores;            // of the entries whose records have RecordFields::before
   std::unordered_map<Ordinal, Ordinal> repetitions;         // LogIndex::repeats
-  std::vector<std::uint64_t> dropped_sessions;              // indexes among the values, ascending (omp/FORMAT.md E7)
+  std::vector<std::uint64_t> dropped_values;                // indexes among the values, ascending (omp/FORMAT.md E7)
   std::uint64_t values = 0;                                 // values in the log, including the header
   Ordinal tips = 0;
   Ordinal last_without_id = kNoEntry;
@@ -65,6 +75,7 @@ struct IndexState {
 
   ScanLosses losses;
   RecordCounts not_shown;
+  ResumePoint resume;  // of a log that only grows
   std::uint64_t scanned_size = 0;
 
  private:

@@ -33,7 +33,7 @@ Result<const LineReader::Line*> LineReader::next() {
   while (at_ < window_.end()) {
     std::uint64_t end = 0;
     ASSIGN_OR_RETURN(const bool has_feed, find_end(end));
-    line_ = Line{at_, end - at_, {}, end - at_ > kLongestLine, has_feed};
+    line_ = Line{at_, end - at_, {}, end - at_ > kLongestLine, has_feed, end + 1};
     if (!line_.is_too_long) {
       const auto size = static_cast<std::size_t>(line_.length);
       ASSIGN_OR_RETURN(const auto text, window_.view(at_, size));

@@ -20,7 +20,8 @@ class LineReader {
     std::uint64_t length = 0;  // of the line without the white space around it and its line feed
     std::string_view text;     // these bytes, valid until the next call; empty if it is too long
     bool is_too_long = false;
-    bool is_ended = true;  // false for the end of a log that has no final line feed
+    bool is_ended = true;    // false for the end of a log that has no final line feed
+    std::uint64_t next = 0;  // where the line after it starts
   };
 
   /// Reads the bytes of `log` before `end`. `cancelled` may be null. Both must outlive the reader.

@@ -80,7 +80,7 @@ const Header& LogIndex::header() const {
   return state_->header;
 }
 bool LogIndex::gives_ids() const {
-  return state_->gives_ids;
+  return state_->header.gives_ids;
 }
 std::uint64_t LogIndex::scanned_size() const {
   return state_->scanned_size;
@@ -208,7 +208,7 @@ Ordinal LogIndex::entry_at_value(std::uint64_t index) const {
   if (index >= state_->values || (state_->header.valid && index == 0)) {
     return kNoEntry;
   }
-  const auto& dropped = state_->dropped_sessions;
+  const auto& dropped = state_->dropped_values;
   const auto before = std::lower_bound(dropped.begin(), dropped.end(), index);
   if (before != dropped.end() && *before == index) {
     return kNoEntry;
@@ -238,7 +238,7 @@ std::size_t LogIndex::memory_bytes() const {
          state_->names.memory_bytes() + state_->labels.memory_bytes() +
          state_->losses.damage.capacity() * sizeof(Damage) + state_->not_shown.memory_bytes() +
          state_->repetitions.size() * (sizeof(std::pair<Ordinal, Ordinal>) + 2 * sizeof(void*)) +
-         state_->header.json.capacity() + state_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
+         state_->header.json.capacity() + state_->dropped_values.capacity() * sizeof(std::uint64_t) +
          state_->hashes.capacity() * sizeof(std::uint64_t) +
          state_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*)) +
          state_->befores.size() * (sizeof(Ordinal) + sizeof(IdHandle) + 2 * sizeof(void*));

@@ -98,11 +98,12 @@ struct Label {
 
 /// The session's own data, from its log.
 struct Header {
-  bool valid = false;            // omp/FORMAT.md A12
-  std::string problem;           // why it is invalid, or why the log is read-only although it is valid
-  bool has_slot = false;         // a first line that the agent overwrites in place precedes it
-  bool migrated = false;         // from an older version, in memory only
-  bool of_other_agent = false;   // of the other agent that keeps logs in such folders (SessionStore::owner_of)
+  bool valid = false;           // omp/FORMAT.md A12
+  std::string problem;          // why it is invalid, or why the log is read-only although it is valid
+  bool has_slot = false;        // a first line that the agent overwrites in place precedes it
+  bool migrated = false;        // from an older version, in memory only
+  bool of_other_agent = false;  // of the other agent that keeps logs in such folders (SessionStore::owner_of)
+  bool gives_ids = false;       // version 1: ids and parents are generated, those in the log ignored (omp/FORMAT.md E9)
   bool writable_version = true;  // false if arborfs cannot write logs of this version
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
@@ -159,7 +160,7 @@ class LogIndex {
 
   [[nodiscard]] DialectNumber dialect() const;
   [[nodiscard]] const Header& header() const;
-  /// True for version 1: ids and parents are generated, and those in the log are ignored (omp/FORMAT.md E9).
+  /// Header::gives_ids.
   [[nodiscard]] bool gives_ids() const;
   /// How many bytes of the log the scan has covered.
   [[nodiscard]] std::uint64_t scanned_size() const;

@@ -58,11 +58,11 @@ class Bytes {
 };
 
 /// The end of the line that continues after the bytes read so far; nothing if it is too long to be held.
-Result<std::optional<std::size_t>> find_far_end(Bytes& bytes, std::size_t line) {
+Result<std::optional<std::size_t>> find_far_end(Bytes& bytes, std::size_t line, std::uint64_t longest) {
   std::size_t from = bytes.text().size();
   std::size_t more = kMore;
   while (!bytes.is_at_end()) {
-    if (bytes.text().size() - line > LineReader::kLongestLine) {
+    if (bytes.text().size() - line > longest) {
       break;
     }
     RETURN_IF_ERROR(bytes.read(more));
@@ -96,17 +96,21 @@ Result<std::uint64_t> skim_line(const LogSource& log, std::uint64_t offset, std:
   }
 }
 
-void take_line(std::string_view text, std::uint64_t offset, bool is_ended, const TakeLine& take) {
+void take_line(std::string_view text, std::uint64_t offset, bool is_ended, const LongLines& long_lines,
+               const TakeLine& take) {
+  const std::uint64_t next = offset + text.size() + 1;
   const std::size_t first = text.find_first_not_of(kWhite);
   if (first == std::string_view::npos) {
     return;
   }
-  if (text.size() > LineReader::kLongestLine) {
-    take({offset, text.size(), {}, true, is_ended});
+  if (text.size() > long_lines.from) {
+    if (long_lines.are_taken) {
+      take({offset, text.size(), {}, true, is_ended, next});
+    }
     return;
   }
   text = text.substr(first, text.find_last_not_of(kWhite) + 1 - first);
-  take({offset + first, text.size(), text, false, is_ended});
+  take({offset + first, text.size(), text, false, is_ended, next});
 }
 
 /// Where the first line of the stretch starts within its bytes, which begin one byte before it unless the log does.
@@ -121,7 +125,8 @@ std::size_t first_line(std::string_view bytes, bool is_start_of_log) {
 }  // namespace
 
 Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
-                                StretchBuffer& buffer, const TakeLine& take, const std::atomic<bool>* cancelled) {
+                                StretchBuffer& buffer, const TakeLine& take, const std::atomic<bool>* cancelled,
+                                const LongLines& long_lines) {
   const std::uint64_t start = begin == 0 ? 0 : begin - 1;
   const auto size = static_cast<std::size_t>(end - start);
   Bytes bytes(log, start, log_end, buffer);
@@ -132,21 +137,21 @@ Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::
   last = last == std::string_view::npos || last < at ? at : last + 1;
   std::optional<std::size_t> last_end = last;
   if (last < size && last < bytes.text().size()) {
-    ASSIGN_OR_RETURN(last_end, find_far_end(bytes, last));
+    ASSIGN_OR_RETURN(last_end, find_far_end(bytes, last, long_lines.from));
   }
   const std::string_view text = bytes.text();
   while (at < last) {
     const std::size_t feed = text.find('\n', at);
-    take_line(text.substr(at, feed - at), start + at, true, take);
+    take_line(text.substr(at, feed - at), start + at, true, long_lines, take);
     at = feed + 1;
   }
-  if (!last_end) {
+  if (!last_end && long_lines.are_taken) {
     bool is_ended = false;
     ASSIGN_OR_RETURN(const auto length, skim_line(log, start + last, log_end, is_ended, cancelled));
-    take({start + last, length, {}, true, is_ended});
-  } else if (*last_end > last) {
+    take({start + last, length, {}, true, is_ended, start + last + length + 1});
+  } else if (last_end && *last_end > last) {
     const bool is_ended = *last_end < text.size();
-    take_line(text.substr(last, *last_end - last), start + last, is_ended, take);
+    take_line(text.substr(last, *last_end - last), start + last, is_ended, long_lines, take);
   }
   return {};
 }

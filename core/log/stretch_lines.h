@@ -21,6 +21,12 @@ struct StretchBuffer {
   std::size_t capacity = 0;
 };
 
+/// What becomes of long lines.
+struct LongLines {
+  std::uint64_t from = LineReader::kLongestLine;  // longer ones are too long to be held
+  bool are_taken = true;                          // false: they are passed over, and their ends are not looked for
+};
+
 using TakeLine = std::function<void(const LineReader::Line& line)>;
 
 /// Reads the lines that start in [begin, end) of a log that ends at `log_end`, and passes on those that are not blank.
@@ -28,6 +34,6 @@ using TakeLine = std::function<void(const LineReader::Line& line)>;
 /// null, is true while a line that is too long is skipped.
 Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
                                 StretchBuffer& buffer, const TakeLine& take,
-                                const std::atomic<bool>* cancelled = nullptr);
+                                const std::atomic<bool>* cancelled = nullptr, const LongLines& long_lines = {});
 
 }  // namespace arborfs

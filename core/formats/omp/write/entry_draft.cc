@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/provider_blocks.h"
 #include "core/json/date.h"
