@@ -1,4 +1,4 @@
-// Data that all steps of building a context share, and how they read entries. Internal to core/model.
+// Data that all steps of building a context share, and how they read entries. Internal to this folder.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/log/log_index.h"
 #include "core/render/text_sizes.h"
@@ -24,5 +25,9 @@ void render_text_slowly(EntryType type, std::string_view raw, std::string& out);
 
 /// The first words of that text as one line, at most `columns` characters.
 std::string first_words(EntryType type, std::string_view raw, std::size_t columns);
+
+/// Appends the image blocks of an entry in the order in which its text numbers them. A `blob:sha256:` reference without
+/// 64 lower-case hex digits takes its number but is left out: it has no bytes to show (omp/FORMAT.md D7).
+void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vector<ImageRef>& images);
 
 }  // namespace arborfs
