@@ -2,21 +2,95 @@
 // derive from it. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "core/log/entry_store.h"
 #include "core/log/id_table.h"
-#include "core/log/label_map.h"
 #include "core/log/log_index.h"
-#include "core/log/name_table.h"
 #include "core/log/record_counts.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
+
+/// The entries of an index, in chunks, so that adding entries does not copy all earlier ones. References are valid
+/// until the next push.
+class EntryStore {
+ public:
+  [[nodiscard]] Ordinal size() const { return size_; }
+  [[nodiscard]] const Entry& at(Ordinal ordinal) const {
+    return chunks_[(ordinal - 1) / kChunk][(ordinal - 1) % kChunk];
+  }
+  void push(const Entry& entry) {
+    if (chunks_.empty() || chunks_.back().size() == kChunk) {
+      chunks_.emplace_back();
+    }
+    std::vector<Entry>& last = chunks_.back();
+    if (last.size() == last.capacity()) {
+      last.reserve(std::min<std::size_t>(std::max<std::size_t>(last.size() * 2, kSmallest), kChunk));
+    }
+    last.push_back(entry);
+    ++size_;
+  }
+  void shrink() {
+    if (!chunks_.empty()) {
+      chunks_.back().shrink_to_fit();
+    }
+  }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    std::size_t bytes = chunks_.capacity() * sizeof(chunks_[0]);
+    for (const auto& chunk : chunks_) {
+      bytes += chunk.capacity() * sizeof(Entry);
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 8192;
+  static constexpr std::size_t kSmallest = 16;
+  std::vector<std::vector<Entry>> chunks_;
+  Ordinal size_ = 0;
+};
+
+/// The words used in entries' names - roles and types - each stored once.
+class NameTable {
+ public:
+  /// The value of Entry::name for the word of entry `ordinal`. After 65,535 words, each new one is stored per entry.
+  std::uint16_t intern(std::string_view word, Ordinal ordinal);
+  [[nodiscard]] std::string_view get(std::uint16_t handle, Ordinal ordinal) const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  static constexpr std::uint16_t kOwnWord = 0xFFFF;
+  std::map<std::string, std::uint16_t, std::less<>> handles_;
+  std::vector<const std::string*> words_;  // keys of handles_
+  std::unordered_map<Ordinal, std::string> own_words_;
+};
+
+/// The labels in effect, in the order of a JavaScript Map: setting a label again keeps its place; deleting and setting
+/// it moves it to the end (omp/FORMAT.md C6, C7).
+class LabelMap {
+ public:
+  /// Applies a label entry.
+  void take(const RecordFields& record, Ordinal ordinal);
+  /// Closes the gaps that deletions left. Call it after take() and before labels().
+  void settle();
+  [[nodiscard]] const std::vector<Label>& labels() const { return labels_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  std::vector<Label> labels_;  // set_by is kNoEntry for labels deleted since settle()
+  std::unordered_map<std::string, std::size_t> places_;
+  std::size_t gaps_ = 0;
+};
 
 /// The damage that a scan found.
 struct ScanLosses {

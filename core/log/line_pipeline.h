@@ -14,7 +14,7 @@
 
 #include "core/base/helper_thread.h"
 #include "core/base/result_macros.h"
-#include "core/log/stretch_lines.h"
+#include "core/log/line_reader.h"
 
 namespace arborfs {
 
