@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/log/entry_types.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 

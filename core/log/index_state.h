@@ -16,7 +16,6 @@
 
 #include "core/log/id_table.h"
 #include "core/log/log_index.h"
-#include "core/log/record_counts.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {

@@ -9,7 +9,7 @@
 #include "core/formats/omp/write/provider_blocks.h"
 #include "core/json/date.h"
 #include "core/json/key_order.h"
-#include "core/log/entry_types.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/formats/omp/log/header.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/json/document.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 

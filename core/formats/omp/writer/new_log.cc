@@ -15,7 +15,7 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/log_rewrite.h"
 #include "core/formats/omp/writer/writable_state.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 #include "core/model/tree.h"
 #include "core/session/write_marks.h"
 #include "core/writer/new_file.h"

@@ -4,7 +4,7 @@
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/formats/omp/writer/write_queue.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {
