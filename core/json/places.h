@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/number.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {
@@ -53,8 +52,6 @@ class Places {
     }
     return {text_ + offset(place), end - offset(place)};
   }
-  /// The value of the number that starts at `place`, as JavaScript reads it.
-  [[nodiscard]] double number(Place place) const { return number_value(scalar(place)); }
 
   /// Iterates over the members of the object, or the elements of the array, that starts at `container`.
   class Cursor {
