@@ -2,9 +2,9 @@
 // to the terminal; inline images decode to the promised size.
 #include <string>
 
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/render/omp_text.h"
-#include "core/formats/omp/render/omp_renderer.h"
 #include "core/json/utf8.h"
 #include "core/render/images.h"
 #include "core/render/text.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/render/omp_renderer.h"
-#include "core/formats/omp/render/omp_text.h"
 #include "core/json/base64.h"
 #include "core/render/images.h"
 #include "core/render/text.h"

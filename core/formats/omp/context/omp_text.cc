@@ -1,4 +1,4 @@
-#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/context/omp_text.h"
 
 #include <simdjson.h>
 

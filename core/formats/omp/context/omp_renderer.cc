@@ -1,4 +1,4 @@
-#include "core/formats/omp/render/omp_renderer.h"
+#include "core/formats/omp/context/omp_renderer.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,8 +8,8 @@
 #include "core/base/hash.h"
 #include "core/formats/omp/context/blob_references.h"
 #include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/context/usage.h"
-#include "core/formats/omp/render/omp_text.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/render/typed_text.h"
