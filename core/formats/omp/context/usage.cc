@@ -67,56 +67,19 @@ double* sum_of(Usage& usage, std::string_view key) {
   return found == kFields.end() ? nullptr : &(usage.*found->sum);
 }
 
-// A JSON value as a piece of text; empty if it is absent.
-class TextValue {
- public:
-  explicit TextValue(std::string_view text) : text_(text) {}
-  [[nodiscard]] bool is_object() const { return text_.starts_with('{'); }
-  [[nodiscard]] bool is_null() const { return text_ == "null"; }
-  [[nodiscard]] bool is(std::string_view string) const { return skim::is_string(text_, string); }
-  [[nodiscard]] double addend() const { return as_addend(text_); }
-  [[nodiscard]] TextValue member(std::string_view key) const { return TextValue(skim::member(text_, key)); }
-  template <class Visit>
-  void each_member(const Visit& visit) const {
-    for (skim::Cursor members(text_); members.next();) {
-      visit(members.key(), TextValue(members.value()));
-    }
-  }
-
- private:
-  std::string_view text_;
-};
-
-// The usage object of an entry, if it has one.
-std::optional<TextValue> usage_of(EntryType type, const TextValue& entry, bool& is_task) {
+// The usage object of an entry; "" if it has none. Sets `is_task` for that of a sub-agent, as omp's task tool reports
+// it.
+std::string_view usage_of(EntryType type, std::string_view entry, bool& is_task) {
   if (type != EntryType::message) {
-    return entry.member("usage");
+    return skim::member(entry, "usage");
   }
-  const TextValue message = entry.member("message");
-  const TextValue role = message.member("role");
-  if (role.is("assistant")) {
-    return message.member("usage");
+  const std::string_view message = skim::member(entry, "message");
+  const std::string_view role = skim::member(message, "role");
+  if (skim::is_string(role, "assistant")) {
+    return skim::member(message, "usage");
   }
-  is_task = role.is("toolResult") && message.member("toolName").is("task");
-  return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
-}
-
-std::optional<Usage> find_in(EntryType type, const TextValue& entry) {
-  Usage usage = kNothing;
-  bool is_task = false;  // of a sub-agent, as omp's task tool reports it
-  const auto object = usage_of(type, entry, is_task);
-  if (!object || !object->is_object()) {
-    return std::nullopt;
-  }
-  usage.counts_in = counts_in(type, is_task);
-  object->each_member([&usage](std::string_view key, const TextValue& value) {
-    if (double* const sum = sum_of(usage, key)) {
-      *sum = value.addend();
-    } else if (skim::means(key, "cost")) {
-      usage.cost = value.is_null() ? 0 : value.member("total").addend();
-    }
-  });
-  return usage;
+  is_task = skim::is_string(role, "toolResult") && skim::is_string(skim::member(message, "toolName"), "task");
+  return is_task ? skim::member(skim::member(message, "details"), "usage") : std::string_view();
 }
 
 bool may_have_usage(EntryType type) {
@@ -136,7 +99,22 @@ bool may_have_usage(EntryType type) {
 
 std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
   const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
-  return may_have_usage(type) && is_worth_it ? find_in(type, TextValue(raw)) : std::nullopt;
+  bool is_task = false;
+  const auto object = may_have_usage(type) && is_worth_it ? usage_of(type, raw, is_task) : std::string_view();
+  if (!object.starts_with('{')) {
+    return std::nullopt;
+  }
+  Usage usage = kNothing;
+  usage.counts_in = counts_in(type, is_task);
+  for (skim::Cursor member(object); member.next();) {
+    const std::string_view value = member.value();
+    if (double* const sum = sum_of(usage, member.key())) {
+      *sum = as_addend(value);
+    } else if (skim::means(member.key(), "cost")) {
+      usage.cost = value == "null" ? 0 : as_addend(skim::member(value, "total"));
+    }
+  }
+  return usage;
 }
 
 std::string model_of(EntryType type, std::string_view raw) {
