@@ -108,7 +108,9 @@ void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* ma
   }
 }
 
+template std::span<const Marker<1>> markers();
 template std::span<const Marker<2>> markers();
+template void mark(std::string_view text, const ByteSets<1>& sets, Marks<1>* marks);
 template void mark(std::string_view text, const ByteSets<2>& sets, Marks<2>* marks);
 
 }  // namespace arborfs

@@ -86,7 +86,7 @@ template <std::size_t kCount>
 using Marks = std::array<std::uint64_t, kCount>;
 
 /// Writes the marks of `text`; bits past its end are 0. kMarkPadding bytes after `text` must be readable, and `marks`
-/// must have room for marks_for(text.size()) elements. Instantiated for two sets.
+/// must have room for marks_for(text.size()) elements. Instantiated for one and two sets.
 template <std::size_t kCount>
 void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* marks);
 

@@ -85,7 +85,8 @@ class Bytes {
     if (buffer_.capacity >= needed && (buffer_.capacity <= kKeptBuffer || needed > kKeptBuffer)) {
       return;
     }
-    const std::size_t capacity = std::max(needed, std::min(2 * buffer_.capacity, kKeptBuffer));
+    // With room for the end of the last line, so that few stretches are copied.
+    const std::size_t capacity = std::max(needed + kMore, std::min(2 * buffer_.capacity, kKeptBuffer));
     auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
     if (size_ != 0) {
       std::memcpy(bytes.get(), buffer_.bytes.get(), size_);

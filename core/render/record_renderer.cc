@@ -13,51 +13,94 @@ namespace arborfs {
 
 namespace {
 
-constexpr std::size_t kAtOnce = 4096;  // measures that are held
-constexpr std::uint64_t kSharedFrom = std::uint64_t{512}
-                                      << 10U;  // fewer bytes are measured before a thread has started
+constexpr std::size_t kAtOnce = 4096;                     // measures that are held
+constexpr std::uint64_t kRun = std::uint64_t{64} << 10U;  // bytes that are read at once
+constexpr std::size_t kSharedFrom = 4;                    // fewer runs are measured before a thread has started
 
-Result<TextMeasure> measure_one(const RecordRenderer& renderer, const LogSource& log, const Entry& entry) {
-  if (entry.length > kMaxRenderedEntry) {
-    return TextMeasure{too_long_size(entry.length), {}, {}};
+/// Entries that lie one behind the other, and are read at once.
+struct Run {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+std::vector<Run> runs_of(std::span<const Entry> entries) {
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    const bool goes_on = i > 0 && entry.offset >= entries[i - 1].offset + entries[i - 1].length &&
+                         entry.offset + entry.length - entries[runs.back().begin].offset <= kRun;
+    if (!goes_on) {
+      runs.push_back({i, i});
+    }
+    runs.back().end = i + 1;
   }
-  ASSIGN_OR_RETURN(const auto raw, log.read(entry.offset, entry.length));
-  return renderer.measure(entry.type, raw);
+  return runs;
 }
 
-/// The measures of some entries, in their order.
-Result<std::vector<TextMeasure>> measure_some(const RecordRenderer& renderer, const LogSource& log,
-                                              std::span<const Entry> entries, const std::atomic<bool>* cancelled) {
-  std::vector<TextMeasure> measures(entries.size());
-  std::mutex mutex;
-  std::optional<Error> failed;
-  std::atomic<bool> stops{false};
-  const auto take = [&](std::size_t i) {
-    if (stops || (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))) {
-      return;
+/// Measures entries on two threads.
+class Measuring {
+ public:
+  Measuring(const RecordRenderer& renderer, const LogSource& log, std::span<const Entry> entries,
+            const std::atomic<bool>* cancelled)
+      : renderer_(renderer), log_(log), entries_(entries), cancelled_(cancelled), measures_(entries.size()) {}
+
+  /// The measures in the order of the entries.
+  Result<std::vector<TextMeasure>> run() {
+    const std::vector<Run> runs = runs_of(entries_);
+    const auto take = [&](std::size_t i) {
+      if (auto done = is_over() ? Result<void>() : measure(runs[i]); !done) {
+        const std::lock_guard lock(mutex_);
+        failed_ = done.error();
+        has_failed_ = true;
+      }
+    };
+    if (runs.size() >= kSharedFrom) {
+      parallel_for(runs.size(), take);
+    } else {
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        take(i);
+      }
     }
-    auto measured = measure_one(renderer, log, entries[i]);
-    if (measured) {
-      measures[i] = std::move(*measured);
-      return;
+    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
+      return Error{Errc::interrupted, "reading entries was cancelled"};
     }
-    const std::lock_guard lock(mutex);
-    failed = measured.error();
-    stops = true;
-  };
-  const std::uint64_t bytes = entries.empty() ? 0 : entries.back().offset + entries.back().length - entries[0].offset;
-  if (bytes >= kSharedFrom) {
-    parallel_for(entries.size(), take);
-  } else {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      take(i);
-    }
+    return failed_ ? Result<std::vector<TextMeasure>>(*failed_) : std::move(measures_);
   }
-  if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-    return Error{Errc::interrupted, "reading entries was cancelled"};
+
+ private:
+  [[nodiscard]] bool is_over() const {
+    return has_failed_ || (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed));
   }
-  return failed ? Result<std::vector<TextMeasure>>(*failed) : std::move(measures);
-}
+
+  Result<void> measure(const Run& run) {
+    const Entry& first = entries_[run.begin];
+    const Entry& last = entries_[run.end - 1];
+    if (first.length > kMaxRenderedEntry) {  // a run of its own
+      measures_[run.begin].size = too_long_size(first.length);
+      return {};
+    }
+    const auto size = static_cast<std::size_t>(last.offset + last.length - first.offset);
+    const auto bytes = std::make_unique_for_overwrite<char[]>(size);
+    ASSIGN_OR_RETURN(const auto got, log_.read_at(first.offset, std::span(bytes.get(), size)));
+    if (got < size) {
+      return Error{Errc::stale, "the log was truncated during the read; try again"};
+    }
+    for (std::size_t i = run.begin; i < run.end; ++i) {
+      const auto at = static_cast<std::size_t>(entries_[i].offset - first.offset);
+      measures_[i] = renderer_.measure(entries_[i].type, std::string_view(bytes.get() + at, entries_[i].length));
+    }
+    return {};
+  }
+
+  const RecordRenderer& renderer_;
+  const LogSource& log_;
+  const std::span<const Entry> entries_;
+  const std::atomic<bool>* const cancelled_;
+  std::vector<TextMeasure> measures_;  // each is written by one thread
+  std::atomic<bool> has_failed_{false};
+  std::mutex mutex_;
+  std::optional<Error> failed_;  // guarded by mutex_ while threads work
+};
 
 }  // namespace
 
@@ -67,7 +110,7 @@ Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes
   delta.text_sizes.reserve(delta.text_sizes.size() + entries.size());
   for (std::size_t begin = 0; begin < entries.size(); begin += kAtOnce) {
     const auto some = std::span(entries).subspan(begin, std::min(kAtOnce, entries.size() - begin));
-    ASSIGN_OR_RETURN(const auto measures, measure_some(*this, log, some, cancelled));
+    ASSIGN_OR_RETURN(const auto measures, Measuring(*this, log, some, cancelled).run());
     for (const TextMeasure& measure : measures) {
       delta.add(measure);
     }

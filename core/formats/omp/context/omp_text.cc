@@ -466,27 +466,33 @@ class BorrowedParser {
   }
 };
 
-/// Renders into a sink; returns the number of images mentioned.
+/// What is found while an entry is rendered.
+struct Rendered {
+  std::uint32_t images = 0;  // that its text mentions
+  std::optional<Usage> usage;
+};
+
+/// Renders into a sink.
 template <class Sink>
-std::uint32_t render_slowly(EntryType type, std::string_view raw, Sink& sink) {
+Rendered render_slowly(EntryType type, std::string_view raw, Sink& sink) {
   json::Document document;
   if (!json::parse(raw, document)) {
     EntryText<SlowNode, Sink>(sink).verbatim(raw);
-    return 0;
+    return {};
   }
   EntryText<SlowNode, Sink> text(sink);
   text.render(type, SlowNode(&document));
-  return text.images();
+  return {text.images(), find_usage(type, SlowNode(&document))};
 }
 
 template <class Sink>
-std::uint32_t render(EntryType type, std::string_view raw, Sink& sink) {
+Rendered render(EntryType type, std::string_view raw, Sink& sink) {
   BorrowedParser parser;
   simdjson::dom::element root;
   if (parser->parse(raw.data(), raw.size()).get(root) == simdjson::SUCCESS) {
     EntryText<FastNode, Sink> text(sink);
     if (text.render(type, FastNode(root))) {
-      return text.images();
+      return {text.images(), find_usage(type, FastNode(root))};
     }
     sink.rewind();
   }
@@ -510,18 +516,13 @@ bool is_swollen(EntryType type, std::string_view raw) {
   return sink.size() > kMaxText;
 }
 
-/// The size of a text, and the number of images that it mentions.
-struct Extent {
-  std::uint64_t size = 0;
-  std::uint32_t images = 0;
-};
-Extent measure(EntryType type, std::string_view raw) {
-  if (raw.size() > kMaxRenderedEntry || is_dense(raw)) {
-    return {too_long_size(raw.size()), 0};
+/// As omp counts for its own statistics: a line that was written twice counts twice (omp/FORMAT.md C24).
+std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
+  std::optional<UsageReport> report;
+  if (usage) {
+    report.emplace().usage = *usage;
   }
-  CountingSink sink;
-  const std::uint32_t images = render(type, raw, sink);
-  return sink.size() > kMaxText ? Extent{too_long_size(raw.size()), 0} : Extent{sink.size(), images};
+  return report;
 }
 
 }  // namespace
@@ -534,30 +535,37 @@ void render_text(EntryType type, std::string_view raw, std::string& out) {
   render(type, raw, sink);
 }
 
-std::uint64_t text_size(EntryType type, std::string_view raw) {
-  return measure(type, raw).size;
-}
-
-namespace {
-
-/// As omp counts for its own statistics: a line that was written twice counts twice (omp/FORMAT.md C24).
-std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
-  std::optional<UsageReport> report;
-  if (usage) {
-    report.emplace().usage = *usage;
-  }
-  return report;
-}
-
-}  // namespace
-
 TextMeasure measure_text(EntryType type, std::string_view raw) {
-  const Extent extent = measure(type, raw);
-  TextMeasure found{extent.size, {}, report_of(raw.size() > kMaxRenderedEntry ? std::nullopt : find_usage(type, raw))};
-  if (extent.images > 0) {
+  if (raw.size() > kMaxRenderedEntry || is_dense(raw)) {
+    return {too_long_size(raw.size()), {}, {}};
+  }
+  CountingSink sink;
+  const Rendered rendered = render(type, raw, sink);
+  if (sink.size() > kMaxText) {
+    return {too_long_size(raw.size()), {}, report_of(rendered.usage)};
+  }
+  TextMeasure found{sink.size(), {}, report_of(rendered.usage)};
+  if (rendered.images > 0) {
     find_images(kNoEntry, type, raw, found.images);
   }
   return found;
+}
+
+std::uint64_t text_size(EntryType type, std::string_view raw) {
+  return measure_text(type, raw).size;
+}
+
+std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
+  if (type != EntryType::model_usage && !skim::contains(raw, "usage") && !skim::contains(raw, "\\u")) {
+    return std::nullopt;
+  }
+  BorrowedParser parser;
+  simdjson::dom::element root;
+  if (parser->parse(raw.data(), raw.size()).get(root) == simdjson::SUCCESS) {
+    return find_usage(type, FastNode(root));
+  }
+  json::Document document;
+  return json::parse(raw, document) ? find_usage(type, SlowNode(&document)) : std::nullopt;
 }
 
 void render_text_slowly(EntryType type, std::string_view raw, std::string& out) {

@@ -20,6 +20,8 @@ void render_text(EntryType type, std::string_view raw, std::string& out);
 std::uint64_t text_size(EntryType type, std::string_view raw);
 /// The size of that text, its images, and the usage as omp counts it.
 TextMeasure measure_text(EntryType type, std::string_view raw);
+/// The usage of the entry; nullopt if it has none, which is usually cheap to detect.
+std::optional<Usage> find_usage(EntryType type, std::string_view raw);
 /// render_text with only the slow parser and without limits; tests compare the two.
 void render_text_slowly(EntryType type, std::string_view raw, std::string& out);
 

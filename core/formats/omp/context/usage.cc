@@ -4,9 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/number.h"
 
 namespace arborfs {
 namespace {
@@ -15,15 +13,18 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // The number that JavaScript's `sum += value` adds for a JSON value: null and false count as 0, true as 1. NaN for an
 // absent value, a string or a container.
-double as_addend(std::string_view literal) {
-  if (literal == "null" || literal == "false") {
-    return 0;
+template <class Node>
+double as_addend(const Node& value) {
+  switch (value.kind()) {
+    case NodeKind::null:
+      return 0;
+    case NodeKind::boolean:
+      return value.boolean() ? 1 : 0;
+    case NodeKind::number:
+      return value.number();
+    default:
+      return kMissing;
   }
-  if (literal == "true") {
-    return 1;
-  }
-  const bool is_number = !literal.empty() && (literal[0] == '-' || (literal[0] >= '0' && literal[0] <= '9'));
-  return is_number ? json::number_value(literal) : kMissing;
 }
 
 // The last two numbers are optional.
@@ -50,7 +51,7 @@ std::uint8_t counts_in(EntryType type, bool is_task) {
   }
 }
 
-// The sum for a member with the raw key `key`; null for other members.
+// The sum for a member with that key; null for other members.
 struct Field {
   std::string_view key;
   double Usage::*sum;
@@ -63,23 +64,29 @@ double* sum_of(Usage& usage, std::string_view key) {
                                Field{"totalTokens", &Usage::total_tokens},
                                Field{"premiumRequests", &Usage::premium_requests}};
   const auto* const found =
-      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return skim::means(key, field.key); });
+      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return key == field.key; });
   return found == kFields.end() ? nullptr : &(usage.*found->sum);
 }
 
-// The usage object of an entry; "" if it has none. Sets `is_task` for that of a sub-agent, as omp's task tool reports
-// it.
-std::string_view usage_of(EntryType type, std::string_view entry, bool& is_task) {
+template <class Node>
+bool is_text(const Node& value, std::string_view text) {
+  return value.kind() == NodeKind::string && value.text() == text;
+}
+
+// The usage object of an entry; missing if it has none. Sets `is_task` for that of a sub-agent, as omp's task tool
+// reports it.
+template <class Node>
+Node usage_of(EntryType type, const Node& entry, bool& is_task) {
   if (type != EntryType::message) {
-    return skim::member(entry, "usage");
+    return entry.member("usage");
   }
-  const std::string_view message = skim::member(entry, "message");
-  const std::string_view role = skim::member(message, "role");
-  if (skim::is_string(role, "assistant")) {
-    return skim::member(message, "usage");
+  const Node message = entry.member("message");
+  const Node role = message.member("role");
+  if (is_text(role, "assistant")) {
+    return message.member("usage");
   }
-  is_task = skim::is_string(role, "toolResult") && skim::is_string(skim::member(message, "toolName"), "task");
-  return is_task ? skim::member(skim::member(message, "details"), "usage") : std::string_view();
+  is_task = is_text(role, "toolResult") && is_text(message.member("toolName"), "task");
+  return is_task ? message.member("details").member("usage") : Node();
 }
 
 bool may_have_usage(EntryType type) {
@@ -95,26 +102,35 @@ bool may_have_usage(EntryType type) {
   }
 }
 
-}  // namespace
-
-std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
-  const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
+template <class Node>
+std::optional<Usage> find_in(EntryType type, const Node& entry) {
   bool is_task = false;
-  const auto object = may_have_usage(type) && is_worth_it ? usage_of(type, raw, is_task) : std::string_view();
-  if (!object.starts_with('{')) {
+  const Node object = may_have_usage(type) ? usage_of(type, entry, is_task) : Node();
+  if (object.kind() != NodeKind::object) {
     return std::nullopt;
   }
   Usage usage = kNothing;
   usage.counts_in = counts_in(type, is_task);
-  for (skim::Cursor member(object); member.next();) {
-    const std::string_view value = member.value();
-    if (double* const sum = sum_of(usage, member.key())) {
+  std::string_view key;
+  for (typename Node::Cursor members(object); !members.done();) {
+    const Node value = members.next(key);
+    if (double* const sum = sum_of(usage, key)) {
       *sum = as_addend(value);
-    } else if (skim::means(member.key(), "cost")) {
-      usage.cost = value == "null" ? 0 : as_addend(skim::member(value, "total"));
+    } else if (key == "cost") {
+      usage.cost = value.kind() == NodeKind::null ? 0 : as_addend(value.member("total"));
     }
   }
   return usage;
+}
+
+}  // namespace
+
+std::optional<Usage> find_usage(EntryType type, const FastNode& entry) {
+  return find_in(type, entry);
+}
+
+std::optional<Usage> find_usage(EntryType type, const SlowNode& entry) {
+  return find_in(type, entry);
 }
 
 std::string model_of(EntryType type, std::string_view raw) {
