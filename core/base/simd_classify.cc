@@ -1,6 +1,5 @@
 #include "core/base/simd_classify.h"
 
-#include <bit>
 #include <vector>
 
 #ifdef __x86_64__
@@ -74,44 +73,6 @@ template <std::size_t kCount>
 
 #endif
 
-[[gnu::always_inline]] inline std::uint64_t count_bits(const std::uint64_t* marks, std::size_t begin, std::size_t end) {
-  if (begin == end) {
-    return 0;
-  }
-  const std::size_t last = (end - 1) / kMarkedBytes;
-  std::uint64_t wanted = ~std::uint64_t{0} << (begin % kMarkedBytes);
-  std::uint64_t count = 0;
-  for (std::size_t i = begin / kMarkedBytes; i < last; ++i) {
-    count += static_cast<std::uint64_t>(std::popcount(marks[i] & wanted));
-    wanted = ~std::uint64_t{0};
-  }
-  wanted &= ~std::uint64_t{0} >> (kMarkedBytes - 1 - (end - 1) % kMarkedBytes);
-  return count + static_cast<std::uint64_t>(std::popcount(marks[last] & wanted));
-}
-
-std::uint64_t count_anywhere(const std::uint64_t* marks, std::size_t begin, std::size_t end) {
-  return count_bits(marks, begin, end);
-}
-
-#ifdef __x86_64__
-[[gnu::target("popcnt")]] std::uint64_t count_by_popcnt(const std::uint64_t* marks, std::size_t begin,
-                                                        std::size_t end) {
-  return count_bits(marks, begin, end);
-}
-#endif
-
-using Counter = std::uint64_t (*)(const std::uint64_t* marks, std::size_t begin, std::size_t end);
-
-Counter find_counter() {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("popcnt") != 0) {
-    return count_by_popcnt;
-  }
-#endif
-  return count_anywhere;
-}
-
 template <std::size_t kCount>
 std::vector<Marker<kCount>> find_markers() {
   std::vector<Marker<kCount>> found;
@@ -149,14 +110,7 @@ void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* ma
 
 template std::span<const Marker<1>> markers();
 template std::span<const Marker<2>> markers();
-template std::span<const Marker<4>> markers();
 template void mark(std::string_view text, const ByteSets<1>& sets, Marks<1>* marks);
 template void mark(std::string_view text, const ByteSets<2>& sets, Marks<2>* marks);
-template void mark(std::string_view text, const ByteSets<4>& sets, Marks<4>* marks);
-
-std::uint64_t count_marked(const std::uint64_t* marks, std::size_t begin, std::size_t end) {
-  static const Counter kFastest = find_counter();
-  return kFastest(marks, begin, end);
-}
 
 }  // namespace arborfs

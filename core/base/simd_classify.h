@@ -86,12 +86,9 @@ template <std::size_t kCount>
 using Marks = std::array<std::uint64_t, kCount>;
 
 /// Writes the marks of `text`; bits past its end are 0. kMarkPadding bytes after `text` must be readable, and `marks`
-/// must have room for marks_for(text.size()) elements. Instantiated for one, two and four sets.
+/// must have room for marks_for(text.size()) elements. Instantiated for one and two sets.
 template <std::size_t kCount>
 void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* marks);
-
-/// How many of the bytes in [begin, end) are marked; `marks` are those of one set.
-std::uint64_t count_marked(const std::uint64_t* marks, std::size_t begin, std::size_t end);
 
 /// An implementation that marks `blocks` times 64 bytes.
 template <std::size_t kCount>

@@ -138,19 +138,6 @@ std::string_view member(std::string_view object, std::string_view name) {
   return found;
 }
 
-std::optional<json::Places::Place> member(const json::Places& places, json::Places::Place object,
-                                          std::string_view name) {
-  std::optional<json::Places::Place> found;
-  if (places.lead(object) == '{') {
-    for (json::Places::Cursor members(places, object); !members.done(); members.step()) {
-      if (members.key_may_be(name) && means(members.key(), name)) {
-        found = members.value();
-      }
-    }
-  }
-  return found;
-}
-
 std::optional<std::string> string_value(std::string_view literal) {
   if (literal.size() < 2 || literal[0] != '"') {
     return std::nullopt;

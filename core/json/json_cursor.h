@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/json/places.h"
-
 namespace arborfs::skim {
 
 /// The end of the value that starts at `begin`, or npos.
@@ -40,9 +38,6 @@ class Cursor {
 
 /// The value of a member; the last one if a key repeats, as in JavaScript. Empty if there is none.
 std::string_view member(std::string_view object, std::string_view name);
-/// The same for the value at `object` in `places`; nullopt if that is not an object. `name` must not be empty.
-std::optional<json::Places::Place> member(const json::Places& places, json::Places::Place object,
-                                          std::string_view name);
 
 /// The WTF-8 text of a JSON string literal; nullopt for other values.
 std::optional<std::string> string_value(std::string_view literal);

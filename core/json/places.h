@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/number.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {
@@ -53,8 +52,6 @@ class Places {
     }
     return {text_ + offset(place), end - offset(place)};
   }
-  /// The value of the number that starts at `place`, as JavaScript reads it.
-  [[nodiscard]] double number(Place place) const { return number_value(scalar(place)); }
 
   /// Iterates over the members of the object, or the elements of the array, that starts at `container`.
   class Cursor {
@@ -67,11 +64,6 @@ class Places {
     [[nodiscard]] bool done() const { return at_ >= end_; }
     /// Only for objects.
     [[nodiscard]] std::string_view key() const { return places_->string(at_); }
-    /// A cheap first check: false if the key's first byte shows that it is not `name`. `name` must not be empty.
-    [[nodiscard]] bool key_may_be(std::string_view name) const {
-      const char first = places_->text_[places_->offset(at_) + 1];
-      return first == name[0] || first == '\\';
-    }
     [[nodiscard]] Place value() const { return is_object_ ? at_ + 2 : at_; }
     void step() { at_ = places_->behind(value()) + 1; }
 

@@ -268,8 +268,10 @@ const char* ValueScanner::token_done(const char* p) {
     keep_observed(p);
     observed_ = Observed::nothing;
     const bool inner = is_object_.size() == 2;
-    observer_->on_scalar(inner ? std::string_view(observed_text_[0]) : std::string_view(),
-                         observed_text_[inner ? 1 : 0], observed_text_[2], observed_whole_);
+    if (!inner || !observed_text_[0].empty()) {
+      observer_->on_scalar(inner ? std::string_view(observed_text_[0]) : std::string_view(),
+                           observed_text_[inner ? 1 : 0], observed_text_[2], observed_whole_);
+    }
   }
   return value_done(p);
 }

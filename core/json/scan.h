@@ -18,7 +18,7 @@ namespace arborfs::json {
 class FieldObserver {
  public:
   virtual ~FieldObserver() = default;
-  /// `parent_key` is empty at depth 1. `raw` is the scalar's raw text, quotes included; text past
+  /// `parent_key` is empty at depth 1; members of an object whose own key is empty are left out. `raw` is the scalar's raw text, quotes included; text past
   /// ValueScanner::kMaxObservedBytes is cut, and `complete` is then false. Keys are the raw text between their quotes,
   /// cut in the same way.
   virtual void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) = 0;

@@ -2,26 +2,107 @@
 // derive from it. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "core/log/entry_store.h"
 #include "core/log/id_table.h"
-#include "core/log/label_map.h"
 #include "core/log/log_index.h"
-#include "core/log/name_table.h"
-#include "core/log/record_counts.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
+
+/// The entries of an index, in chunks, so that adding entries does not copy all earlier ones. References are valid
+/// until the next push.
+class EntryStore {
+ public:
+  [[nodiscard]] Ordinal size() const { return size_; }
+  [[nodiscard]] const Entry& at(Ordinal ordinal) const {
+    return chunks_[(ordinal - 1) / kChunk][(ordinal - 1) % kChunk];
+  }
+  void push(const Entry& entry) {
+    if (chunks_.empty() || chunks_.back().size() == kChunk) {
+      chunks_.emplace_back();
+    }
+    std::vector<Entry>& last = chunks_.back();
+    if (last.size() == last.capacity()) {
+      last.reserve(std::min<std::size_t>(std::max<std::size_t>(last.size() * 2, kSmallest), kChunk));
+    }
+    last.push_back(entry);
+    ++size_;
+  }
+  void shrink() {
+    if (!chunks_.empty()) {
+      chunks_.back().shrink_to_fit();
+    }
+  }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    std::size_t bytes = chunks_.capacity() * sizeof(chunks_[0]);
+    for (const auto& chunk : chunks_) {
+      bytes += chunk.capacity() * sizeof(Entry);
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 8192;
+  static constexpr std::size_t kSmallest = 16;
+  std::vector<std::vector<Entry>> chunks_;
+  Ordinal size_ = 0;
+};
+
+/// The words used in entries' names - roles and types - each stored once.
+class NameTable {
+ public:
+  /// The value of Entry::name for the word of entry `ordinal`. After 65,535 words, each new one is stored per entry.
+  std::uint16_t intern(std::string_view word, Ordinal ordinal);
+  [[nodiscard]] std::string_view get(std::uint16_t handle, Ordinal ordinal) const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  static constexpr std::uint16_t kOwnWord = 0xFFFF;
+  std::map<std::string, std::uint16_t, std::less<>> handles_;
+  std::vector<const std::string*> words_;  // keys of handles_
+  std::unordered_map<Ordinal, std::string> own_words_;
+};
+
+/// The labels in effect, in the order of a JavaScript Map: setting a label again keeps its place; deleting and setting
+/// it moves it to the end (omp/FORMAT.md C6, C7).
+class LabelMap {
+ public:
+  /// Applies a label entry.
+  void take(const RecordFields& record, Ordinal ordinal);
+  /// Closes the gaps that deletions left. Call it after take() and before labels().
+  void settle();
+  [[nodiscard]] const std::vector<Label>& labels() const { return labels_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  std::vector<Label> labels_;  // set_by is kNoEntry for labels deleted since settle()
+  std::unordered_map<std::string, std::size_t> places_;
+  std::size_t gaps_ = 0;
+};
 
 /// The damage that a scan found.
 struct ScanLosses {
   std::vector<Damage> damage;   // in file order
   std::uint64_t malformed = 0;  // number of malformed records, as the agent counts them
+};
+
+/// Where a log that has grown is read on, and what had been found before.
+struct ResumePoint {
+  std::uint64_t offset = 0;
+  std::size_t damage = 0;
+  std::uint64_t malformed = 0;
+  RecordCounts not_shown;
 };
 
 /// The refusal of a log for which IndexState has no room.
@@ -33,15 +114,17 @@ struct IndexState {
   static constexpr Ordinal kMostEntries = 0x7FFFFFFE;  // IdTable stores ordinals in 31 bits
 
   virtual ~IndexState() = default;
-  /// Adds the next record, which must not be the header, as an entry. Call it only while has_room().
-  void admit(const RecordFields& record);
+  /// Adds the next record, which must not be the header, as an entry. Call it only while has_room(). `hash` is kept if
+  /// has_hashes.
+  void admit(const RecordFields& record, std::uint64_t hash);
+  /// Sets the header, or replaces it.
+  void set_header(Header its_header);
   [[nodiscard]] bool has_room() const { return entries.size() < kMostEntries; }
   /// Call it after the last record.
   void finish();
 
   DialectNumber dialect = 0;
   Header header;
-  bool gives_ids = false;
   std::optional<Ordinal> leaf;     // if it is not the last entry
   std::optional<Ordinal> settled;  // see LogIndex::settled, if it is not all entries
   bool has_hashes = false;
@@ -55,7 +138,7 @@ struct IndexState {
   std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // lengths too large for Entry::length
   std::unordered_map<Ordinal, IdHandle> befores;            // of the entries whose records have RecordFields::before
   std::unordered_map<Ordinal, Ordinal> repetitions;         // LogIndex::repeats
-  std::vector<std::uint64_t> dropped_sessions;              // indexes among the values, ascending (omp/FORMAT.md E7)
+  std::vector<std::uint64_t> dropped_values;                // indexes among the values, ascending (omp/FORMAT.md E7)
   std::uint64_t values = 0;                                 // values in the log, including the header
   Ordinal tips = 0;
   Ordinal last_without_id = kNoEntry;
@@ -65,6 +148,7 @@ struct IndexState {
 
   ScanLosses losses;
   RecordCounts not_shown;
+  ResumePoint resume;  // of a log that only grows
   std::uint64_t scanned_size = 0;
 
  private:

@@ -14,13 +14,13 @@
 
 #include "core/base/helper_thread.h"
 #include "core/base/result_macros.h"
-#include "core/log/stretch_lines.h"
+#include "core/log/line_reader.h"
 
 namespace arborfs {
 
 /// `Rows` holds the data that a format reads from the lines of one stretch. It has the members `clear()` and
-/// `take(const LineReader::Line&, Parser&)`, and the type `Parser`, of which each thread has one. Its rows may point
-/// into the texts of the lines.
+/// `take(const LineReader::Line&, Parser&)`, and the type `Parser`, of which each thread has one; it may have a
+/// LongLines `kLongLines`. Its rows may point into the texts of the lines.
 template <class Rows>
 class LinePipeline {
  public:
@@ -51,7 +51,15 @@ class LinePipeline {
   LinePipeline(const LinePipeline&) = delete;
   LinePipeline& operator=(const LinePipeline&) = delete;
 
-  /// The rows of the next stretch; null at the end. Valid until the next call. Errors: io, stale, interrupted.
+  /// The rows of the next stretch that does not end before `from`, which must not be below `begin`; null at the end.
+  /// Valid until the next call. Errors: io, stale, interrupted.
+  Result<const Rows*> next(std::uint64_t from) {
+    at_ = std::max(at_, std::min(count_, (from - begin_) / kStretch));
+    return next();
+  }
+  /// Lines that start here or later are not in the last rows.
+  [[nodiscard]] std::uint64_t end_of_rows() const { return begin_ + at_ * kStretch; }
+  /// The rows of the next stretch.
   Result<const Rows*> next() {
     if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
       return Error{Errc::interrupted, "reading the log was cancelled"};
@@ -62,6 +70,7 @@ class LinePipeline {
     const std::uint64_t number = at_++;
     std::unique_lock lock(mutex_);
     first_ = number;
+    unclaimed_ = std::max(unclaimed_, number);
     changed_.notify_all();
     while (slot(number).number != number) {  // meanwhile reads others that no thread has claimed
       if (may_claim()) {
@@ -95,6 +104,13 @@ class LinePipeline {
     std::exception_ptr thrown;
   };
 
+  static constexpr LongLines long_lines() {
+    if constexpr (requires { Rows::kLongLines; }) {
+      return Rows::kLongLines;
+    } else {
+      return {};
+    }
+  }
   [[nodiscard]] Slot& slot(std::uint64_t number) { return slots_[number % kRing]; }
   [[nodiscard]] bool may_claim() {
     return unclaimed_ < count_ && unclaimed_ < first_ + kRing && !slot(unclaimed_).is_busy;
@@ -111,7 +127,7 @@ class LinePipeline {
       const std::uint64_t begin = begin_ + number * kStretch;
       filled.outcome = read_stretch_lines(
           log_, begin, std::min(begin + kStretch, end_), end_, filled.buffer,
-          [&](const LineReader::Line& line) { filled.rows.take(line, parser); }, cancelled_);
+          [&](const LineReader::Line& line) { filled.rows.take(line, parser); }, cancelled_, long_lines());
     } catch (...) {
       filled.thrown = std::current_exception();
     }

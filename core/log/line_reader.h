@@ -1,11 +1,16 @@
-// Reads a log line by line, for agents whose records are one line each. Memory is bounded: a line that is too long is
-// skipped without being stored. Used by one thread.
+// Reads a log line by line, for agents whose records are one line each: on one thread, or in stretches, so that several
+// threads can read one log (line_pipeline.h). Memory is bounded: a line that is too long is skipped without being
+// stored. A reader, and a buffer, is used by one thread at a time.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string_view>
 
+#include "core/log/log_source.h"
 #include "core/log/log_window.h"
 
 namespace arborfs {
@@ -20,7 +25,8 @@ class LineReader {
     std::uint64_t length = 0;  // of the line without the white space around it and its line feed
     std::string_view text;     // these bytes, valid until the next call; empty if it is too long
     bool is_too_long = false;
-    bool is_ended = true;  // false for the end of a log that has no final line feed
+    bool is_ended = true;    // false for the end of a log that has no final line feed
+    std::uint64_t next = 0;  // where the line after it starts
   };
 
   /// Reads the bytes of `log` before `end`. `cancelled` may be null. Both must outlive the reader.
@@ -38,5 +44,28 @@ class LineReader {
   std::uint64_t at_;
   Line line_;
 };
+
+/// Holds the bytes of all lines of a stretch.
+struct StretchBuffer {
+  /// Bytes that are readable after every line; their values do not matter.
+  static constexpr std::size_t kPadding = 64;
+  std::unique_ptr<char[]> bytes;
+  std::size_t capacity = 0;
+};
+
+/// What becomes of long lines.
+struct LongLines {
+  std::uint64_t from = LineReader::kLongestLine;  // longer ones are too long to be held
+  bool are_taken = true;                          // false: they are passed over, and their ends are not looked for
+};
+
+using TakeLine = std::function<void(const LineReader::Line& line)>;
+
+/// Reads the lines that start in [begin, end) of a log that ends at `log_end`, and passes on those that are not blank.
+/// Their texts stay valid until `buffer` is used again. Errors: io, stale; interrupted once `cancelled`, which may be
+/// null, is true while a line that is too long is skipped.
+Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
+                                StretchBuffer& buffer, const TakeLine& take,
+                                const std::atomic<bool>* cancelled = nullptr, const LongLines& long_lines = {});
 
 }  // namespace arborfs

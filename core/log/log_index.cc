@@ -1,9 +1,12 @@
 #include "core/log/log_index.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
-#include "core/log/entry_types.h"
+#include "core/json/document.h"
+#include "core/json/utf8.h"
 #include "core/log/index_state.h"
 
 namespace arborfs {
@@ -80,7 +83,7 @@ const Header& LogIndex::header() const {
   return state_->header;
 }
 bool LogIndex::gives_ids() const {
-  return state_->gives_ids;
+  return state_->header.gives_ids;
 }
 std::uint64_t LogIndex::scanned_size() const {
   return state_->scanned_size;
@@ -208,7 +211,7 @@ Ordinal LogIndex::entry_at_value(std::uint64_t index) const {
   if (index >= state_->values || (state_->header.valid && index == 0)) {
     return kNoEntry;
   }
-  const auto& dropped = state_->dropped_sessions;
+  const auto& dropped = state_->dropped_values;
   const auto before = std::lower_bound(dropped.begin(), dropped.end(), index);
   if (before != dropped.end() && *before == index) {
     return kNoEntry;
@@ -238,10 +241,111 @@ std::size_t LogIndex::memory_bytes() const {
          state_->names.memory_bytes() + state_->labels.memory_bytes() +
          state_->losses.damage.capacity() * sizeof(Damage) + state_->not_shown.memory_bytes() +
          state_->repetitions.size() * (sizeof(std::pair<Ordinal, Ordinal>) + 2 * sizeof(void*)) +
-         state_->header.json.capacity() + state_->dropped_sessions.capacity() * sizeof(std::uint64_t) +
+         state_->header.json.capacity() + state_->dropped_values.capacity() * sizeof(std::uint64_t) +
          state_->hashes.capacity() * sizeof(std::uint64_t) +
          state_->long_lengths.size() * (sizeof(Ordinal) + sizeof(std::uint64_t) + 2 * sizeof(void*)) +
          state_->befores.size() * (sizeof(Ordinal) + sizeof(IdHandle) + 2 * sizeof(void*));
+}
+
+namespace {
+
+// In the order of EntryType.
+constexpr std::array<std::string_view, 24> kWords = {
+    "",
+    "message",
+    "compaction",
+    "branch_summary",
+    "custom_message",
+    "custom",
+    "label",
+    "model_change",
+    "thinking_level_change",
+    "service_tier_change",
+    "mode_change",
+    "ttsr_injection",
+    "mcp_tool_selection",
+    "session_init",
+    "title_change",
+    "model_usage",
+    "credential_pin",
+    "reset_boundary",
+    "session_info",
+    "context_edit",
+    "usage",
+    "session",
+    "inherited_usage",
+    "",
+};
+static_assert(kWords.size() == static_cast<std::size_t>(EntryType::other) + 1);
+
+}  // namespace
+
+EntryType entry_type_of(std::string_view word) {
+  for (std::size_t i = 1; i + 1 < kWords.size(); ++i) {
+    if (kWords[i] == word) {
+      return static_cast<EntryType>(i);
+    }
+  }
+  return EntryType::other;
+}
+
+std::string_view entry_type_word(EntryType type) {
+  return kWords[static_cast<std::size_t>(type)];
+}
+
+namespace {
+
+constexpr std::size_t kLongestType = 80;
+constexpr std::size_t kCountBytes = 96;  // approximate size of a map's node
+
+/// At most kLongestType bytes, without a part of a character.
+std::string_view cut(std::string_view type) {
+  if (type.size() <= kLongestType) {
+    return type;
+  }
+  std::size_t end = kLongestType;
+  while (end > 0 && (static_cast<unsigned char>(type[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return type.substr(0, end);
+}
+
+}  // namespace
+
+void RecordCounts::add(std::string_view type, std::uint64_t count) {
+  const std::string name = json::as_utf8(std::string(type.empty() ? kNoType : cut(type)));
+  const auto known = by_type_.find(name);
+  if (known != by_type_.end()) {
+    known->second += count;
+    return;
+  }
+  by_type_[by_type_.size() < kMostTypes ? name : std::string(kOthers)] += count;
+}
+
+void RecordCounts::add(const RecordCounts& more) {
+  for (const auto& [type, count] : more.by_type_) {
+    add(type, count);
+  }
+}
+
+std::size_t RecordCounts::memory_bytes() const {
+  std::size_t bytes = by_type_.size() * kCountBytes;
+  for (const auto& [type, count] : by_type_) {
+    bytes += type.capacity();
+  }
+  return bytes;
+}
+
+std::string id_json(const EntryId& id) {
+  switch (id.kind) {
+    case EntryId::Kind::missing:
+      return "null";
+    case EntryId::Kind::string:
+      return json::stringify_string(id.text);
+    case EntryId::Kind::other:
+      break;
+  }
+  return id.text;
 }
 
 }  // namespace arborfs

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +18,30 @@
 #include <vector>
 
 #include "core/log/log_source.h"
-#include "core/log/record_counts.h"
 
 namespace arborfs {
+
+/// How many complete records of a log make no entry although the reader does not know them as bookkeeping, by type
+/// (CONTRACT.md 6.13). Small and bounded, whatever the log contains.
+class RecordCounts {
+ public:
+  using ByType = std::map<std::string, std::uint64_t, std::less<>>;
+  /// After so many types, further ones are counted together as kOthers.
+  static constexpr std::size_t kMostTypes = 64;
+  static constexpr std::string_view kOthers = "other";
+  /// The type of a record that names none.
+  static constexpr std::string_view kNoType = "value";
+
+  /// Counts records of a type: the words of the log that say what they are. A long one is cut.
+  void add(std::string_view type, std::uint64_t count = 1);
+  void add(const RecordCounts& more);
+  [[nodiscard]] const ByType& by_type() const { return by_type_; }
+  [[nodiscard]] bool empty() const { return by_type_.empty(); }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  ByType by_type_;
+};
 
 /// An entry's place in the log, from 1, in the order of the reader: that of the file, or of the tree.
 using Ordinal = std::uint32_t;
@@ -98,11 +122,12 @@ struct Label {
 
 /// The session's own data, from its log.
 struct Header {
-  bool valid = false;            // omp/FORMAT.md A12
-  std::string problem;           // why it is invalid, or why the log is read-only although it is valid
-  bool has_slot = false;         // a first line that the agent overwrites in place precedes it
-  bool migrated = false;         // from an older version, in memory only
-  bool of_other_agent = false;   // of the other agent that keeps logs in such folders (SessionStore::owner_of)
+  bool valid = false;           // omp/FORMAT.md A12
+  std::string problem;          // why it is invalid, or why the log is read-only although it is valid
+  bool has_slot = false;        // a first line that the agent overwrites in place precedes it
+  bool migrated = false;        // from an older version, in memory only
+  bool of_other_agent = false;  // of the other agent that keeps logs in such folders (SessionStore::owner_of)
+  bool gives_ids = false;       // version 1: ids and parents are generated, those in the log ignored (omp/FORMAT.md E9)
   bool writable_version = true;  // false if arborfs cannot write logs of this version
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid
   std::string id;
@@ -159,7 +184,7 @@ class LogIndex {
 
   [[nodiscard]] DialectNumber dialect() const;
   [[nodiscard]] const Header& header() const;
-  /// True for version 1: ids and parents are generated, and those in the log are ignored (omp/FORMAT.md E9).
+  /// Header::gives_ids.
   [[nodiscard]] bool gives_ids() const;
   /// How many bytes of the log the scan has covered.
   [[nodiscard]] std::uint64_t scanned_size() const;
@@ -220,5 +245,14 @@ class LogIndex {
  private:
   const std::unique_ptr<IndexState> state_;
 };
+
+/// The type of a word; `other` for an unknown one.
+EntryType entry_type_of(std::string_view word);
+
+/// The word of a known type, "" for `none` and `other`.
+std::string_view entry_type_word(EntryType type);
+
+/// The id as JSON, as written after "parentId" or "targetId"; "null" for a missing one.
+std::string id_json(const EntryId& id);
 
 }  // namespace arborfs

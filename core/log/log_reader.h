@@ -14,11 +14,8 @@
 
 namespace arborfs {
 
-class ScanObserver;
-
 struct IndexOptions {
   const std::atomic<bool>* cancelled = nullptr;  // null, or checked before each read
-  ScanObserver* observer = nullptr;              // null, or receives every entry, if the reader serves_observers()
 };
 
 class LogReader {
@@ -26,12 +23,9 @@ class LogReader {
   virtual ~LogReader() = default;
   /// Reads only the data that a listing of sessions needs, at most a few MiB. Errors: io.
   [[nodiscard]] virtual Result<Header> read_header(const LogSource& log) const = 0;
-  /// Reads the log from its first byte to its current end. Errors: io, too_large, interrupted once cancelled, those of
-  /// the observer.
+  /// Reads the log from its first byte to its current end. Errors: io, too_large, interrupted once cancelled.
   [[nodiscard]] virtual Result<std::unique_ptr<LogIndex>> index(const LogSource& log,
                                                                 const IndexOptions& options) const = 0;
-  /// True if index() shows entries to an observer while it parses them.
-  [[nodiscard]] virtual bool serves_observers() const { return false; }
   /// True if logs of this format only grow, so that entries keep their places. Others may be rewritten whole.
   [[nodiscard]] virtual bool only_grow() const { return false; }
   /// A log of at most so many bytes that was indexed just after a write, when a later one may leave its times

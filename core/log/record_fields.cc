@@ -4,7 +4,7 @@
 
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/log/entry_types.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 

@@ -3,13 +3,30 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
+#include "core/base/simd_classify.h"
 #include "core/json/utf8.h"
 #include "core/render/text.h"
 
 namespace arborfs::chars {
 namespace {
 
+/// The bytes of care_table("").
+constexpr std::string_view kCareBytes(
+    "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0B\x0C\x0D\x0E\x0F\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1A\x1B\x1C"
+    "\x1D\x1E\x1F\x7F\xC2\xD8\xE1\xE2\xED\xEF\xF3",
+    38);
+constexpr ByteSets kPlainExcept(kCareBytes);
+static_assert([] {
+  for (unsigned byte = 0; byte < 0x100; ++byte) {
+    if (kPlainExcept.has(static_cast<char>(byte)) != TextPolicy::kCare[byte]) {
+      return false;
+    }
+  }
+  return true;
+}());
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 unsigned char byte_at(std::string_view text, std::size_t at) {
@@ -160,7 +177,24 @@ char* put_hex(char32_t code, int digits, char* out) {
   return out;
 }
 
+std::size_t plain_bytes(std::string_view text) {
+  constexpr std::size_t kAtOnce = 4;
+  std::array<Marks<1>, kAtOnce> marks;
+  std::size_t at = 0;
+  while (text.size() - at >= kMarkedBytes) {
+    const std::size_t blocks = std::min((text.size() - at) / kMarkedBytes, kAtOnce);
+    mark(text.substr(at, blocks * kMarkedBytes), kPlainExcept, marks.data());
+    for (std::size_t i = 0; i < blocks; ++i, at += kMarkedBytes) {
+      if (marks[i][0] != 0) {
+        return at + static_cast<std::size_t>(std::countr_zero(marks[i][0]));
+      }
+    }
+  }
+  return at;
+}
+
 LineCount count_lines(std::string_view text) {
+  constexpr std::size_t kLane = 16;
   using Lane [[gnu::vector_size(kLane)]] = char;
   using Mask [[gnu::vector_size(kLane)]] = signed char;
   constexpr std::size_t kRound = 255 * kLane;  // the most that one byte of a sum can count

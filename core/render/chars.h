@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 namespace arborfs::chars {
@@ -47,36 +46,9 @@ constexpr CareTable care_table(std::string_view more) {
   return table;
 }
 
-inline constexpr std::size_t kLane = 16;
-inline constexpr std::size_t kBlock = 4 * kLane;
-
-/// True if none of the `Size` bytes at `bytes`, a multiple of kLane, is in care_table(""). Compilers do not vectorise
-/// the plain loop, hence the vector types.
-template <std::size_t Size>
-bool are_plain(const char* bytes) {
-  using Lane [[gnu::vector_size(kLane)]] = unsigned char;
-  using Mask [[gnu::vector_size(kLane)]] = signed char;
-  Mask bad{};
-  for (std::size_t at = 0; at < Size; at += kLane) {
-    Lane lane;
-    std::memcpy(&lane, bytes + at, kLane);
-    const Mask control = (lane < 0x20) & (lane != '\n') & (lane != '\t');
-    const Mask lead = (lane == 0x7F) | (lane == 0xC2) | (lane == 0xD8) | (lane == 0xE1) | (lane == 0xE2) |
-                      ((lane & 0xFD) == 0xED) | (lane == 0xF3);
-    bad |= control | lead;
-  }
-  std::array<std::uint64_t, 2> halves;
-  std::memcpy(halves.data(), &bad, kLane);
-  return (halves[0] | halves[1]) == 0;
-}
-
-/// How many of the first bytes can be skipped at once; 0 if they must be examined.
-inline std::size_t plain_bytes(std::string_view text) {
-  if (text.size() >= kBlock && are_plain<kBlock>(text.data())) {
-    return kBlock;
-  }
-  return text.size() >= kLane && are_plain<kLane>(text.data()) ? kLane : 0;
-}
+/// How many of the first bytes can be skipped at once, since none of them is in care_table(""): all up to the first
+/// that is, or to the last 63.
+std::size_t plain_bytes(std::string_view text);
 
 struct LineCount {
   std::size_t all = 1;  // number of newlines + 1
@@ -114,17 +86,12 @@ void scan(std::string_view wtf8, Put&& put) {
   Buffer buffer;
   while (at < size) {
     if constexpr (Policy::kBlocks) {
-      if (const std::size_t plain = plain_bytes(wtf8.substr(at))) {
-        at += plain;
-        continue;
-      }
+      at += plain_bytes(wtf8.substr(at));
     }
-    const std::size_t stop = size - at < kLane ? size : at + kLane;
-    while (at < stop) {
-      if (!Policy::kCare[static_cast<unsigned char>(wtf8[at])]) {
-        ++at;
-        continue;
-      }
+    while (at < size && !Policy::kCare[static_cast<unsigned char>(wtf8[at])]) {
+      ++at;
+    }
+    if (at < size) {
       const Char c = decode(wtf8, at);
       const std::string_view spelling = Policy::spell(c, buffer);
       if (spelling.data() != nullptr) {

@@ -59,20 +59,18 @@ bool is_rule(std::string_view text) {
 /// What is_plain_markdown() makes of a character.
 enum class Class : std::uint8_t {
   plain,
-  mark,    // may begin something that as_markdown() changes
-  run,     // the same if it stands there three times
-  dash,    // the same if the line has nothing else after it
-  escape,  // begins a character that is spelled otherwise
+  mark,  // may begin something that as_markdown() changes
+  run,   // the same if it stands there three times
+  dash,  // the same if the line has nothing else after it
 };
 constexpr auto kClasses = [] {
   std::array<Class, 256> classes{};
-  for (const char c : std::string_view("<[#~=")) {
+  for (const char c : std::string_view("<[#~=\\")) {
     classes[static_cast<unsigned char>(c)] = Class::mark;
   }
   classes[static_cast<unsigned char>(':')] = Class::run;
   classes[static_cast<unsigned char>('`')] = Class::run;
   classes[static_cast<unsigned char>('-')] = Class::dash;
-  classes[static_cast<unsigned char>('\\')] = Class::escape;
   return classes;
 }();
 
@@ -101,19 +99,6 @@ constexpr auto kMarksInLines = [] {
   }
   return marks;
 }();
-
-/// The bytes of the dashes and blanks at the start of a part of a JSON string.
-std::size_t rule_length(std::string_view spelled) {
-  std::size_t at = 0;
-  for (;;) {
-    const std::string_view rest = spelled.substr(at);
-    const bool is_tab = rest.starts_with("\\t");
-    if (!is_tab && !rest.starts_with('-') && !rest.starts_with(' ')) {
-      return at;
-    }
-    at += is_tab ? 2 : 1;
-  }
-}
 
 class MarkdownText {
  public:
@@ -345,11 +330,10 @@ std::string as_markdown(std::string_view text, MarkdownPlace place) {
   return MarkdownText(text, place).make();
 }
 
-bool is_plain_markdown(std::string_view spelled) {
-  for (std::size_t at = next_special(kClasses, spelled, 0); at < spelled.size();
-       at = next_special(kClasses, spelled, at + 1)) {
-    const std::string_view rest = spelled.substr(at);
-    switch (kClasses[static_cast<unsigned char>(spelled[at])]) {
+bool is_plain_markdown(std::string_view text) {
+  for (std::size_t at = next_special(kClasses, text, 0); at < text.size(); at = next_special(kClasses, text, at + 1)) {
+    const std::string_view rest = text.substr(at);
+    switch (kClasses[static_cast<unsigned char>(text[at])]) {
       case Class::plain:
         continue;
       case Class::mark:
@@ -360,19 +344,12 @@ bool is_plain_markdown(std::string_view spelled) {
         }
         continue;
       case Class::dash: {
-        at += rule_length(rest);
-        const std::string_view behind = spelled.substr(at);
-        if (behind.empty() || behind.starts_with("\\n") || behind.starts_with("\\r")) {
+        at = std::min(text.find_first_not_of("- \t", at), text.size());
+        if (at == text.size() || text[at] == '\n' || text[at] == '\r') {
           return false;
         }
         --at;
-        continue;
       }
-      case Class::escape:
-        if (rest.size() < 2 || std::string_view("ntrbf\"/").find(rest[1]) == std::string_view::npos) {
-          return false;  // it may stand for any character
-        }
-        ++at;
     }
   }
   return true;

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/render/raw_string.h"
 #include "core/render/sink.h"
 
 namespace arborfs {
@@ -22,14 +21,12 @@ enum class MarkdownPlace : std::uint8_t {
 /// The text as Markdown. Lines within a fence stay as they are. Linear time.
 std::string as_markdown(std::string_view text, MarkdownPlace place);
 
-/// True for a JSON string, given without its quotes, that as_markdown() surely leaves as it is wherever it stands. Most
-/// texts are such, and are measured without being decoded: the sizes of the texts of a log cost 48 million instructions
-/// instead of 85 (tests/instructions, index_sizes).
-bool is_plain_markdown(std::string_view spelled);
+/// True for a text that as_markdown() surely leaves as it is wherever it stands, as most are: they are not copied.
+bool is_plain_markdown(std::string_view text);
 
 /// Puts text as it is where it stands.
-template <class Sink, class Text>
-void put_in_place(Sink& sink, const Text& text, MarkdownPlace place) {
+template <class Sink>
+void put_in_place(Sink& sink, std::string_view text, MarkdownPlace place) {
   switch (place) {
     case MarkdownPlace::paragraphs:
       return put_text(sink, text);
@@ -43,18 +40,10 @@ void put_in_place(Sink& sink, const Text& text, MarkdownPlace place) {
 /// Puts text as Markdown; for a sink that does not filter, as it is.
 template <class Sink>
 void put_markdown(Sink& sink, std::string_view text, MarkdownPlace place) {
-  if constexpr (Sink::kFilters) {
+  if (!Sink::kFilters || is_plain_markdown(text)) {
+    put_in_place(sink, text, place);
+  } else {
     put_in_place(sink, std::string_view(as_markdown(text, place)), place);
-  } else {
-    put_in_place(sink, text, place);
-  }
-}
-template <class Sink>
-void put_markdown(Sink& sink, const RawString& text, MarkdownPlace place) {
-  if (is_plain_markdown(text.literal())) {
-    put_in_place(sink, text, place);
-  } else {
-    put_markdown(sink, std::string_view(text.decoded()), place);
   }
 }
 

@@ -1,7 +1,6 @@
 // JSON values as the renderer sees them: one interface over simdjson's DOM, which is fast and strict, and over
-// json::Document, which accepts everything that the agents accept; a third one, only for sizes, is in plain_node.h. All
-// give the same answers for the same text, except for objects that JSON.parse would reorder: see in_order(). Text is
-// the type of their strings. A node is valid as long as the document behind it.
+// json::Document, which accepts everything that the agents accept. Both give the same answers for the same text, except
+// for objects that JSON.parse would reorder: see in_order(). A node is valid as long as the document behind it.
 #pragma once
 
 #include <simdjson.h>

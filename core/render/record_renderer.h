@@ -82,12 +82,11 @@ class RecordRenderer {
   virtual void render(EntryType type, std::string_view raw, std::string& out) const = 0;
   /// The size of that text, its images and its usage.
   [[nodiscard]] virtual TextMeasure measure(EntryType type, std::string_view raw) const = 0;
-  /// Adds the measures of `entries`, which follow one another in the index, to `delta`. Errors: stale, io, interrupted.
-  [[nodiscard]] virtual Result<TextSizes::Delta> measure(const LogSource& log, TextSizes::Delta delta,
-                                                         const std::vector<Entry>& entries,
-                                                         const std::atomic<bool>* cancelled) const;
-  /// Measures entries for a reader that serves_observers(); null if there is no such way. `log` outlives it.
-  [[nodiscard]] virtual std::unique_ptr<TextSizesObserver> observe(const LogSource& /*log*/) const { return nullptr; }
+  /// Adds the measures of `entries`, which follow one another in the index, to `delta`. Two threads work. Errors:
+  /// stale, io, interrupted.
+  [[nodiscard]] Result<TextSizes::Delta> measure(const LogSource& log, TextSizes::Delta delta,
+                                                 const std::vector<Entry>& entries,
+                                                 const std::atomic<bool>* cancelled) const;
   /// The usage of one entry alone, the same as measure() finds.
   [[nodiscard]] virtual std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const = 0;
   /// The usage of a whole log as the agent prints it. `dialect` is LogIndex::dialect().

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "core/render/chars.h"
-#include "core/render/raw_string.h"
 
 namespace arborfs {
 
@@ -121,14 +120,11 @@ void put_prefixed(Sink& sink, std::string_view prefix, std::string_view wtf8) {
   }
 }
 
-inline void count_prefixes(CountingSink& sink, std::string_view prefix, const chars::LineCount& lines) {
-  const std::size_t bare = prefix.find_last_not_of(' ') + 1;
-  sink.count((lines.all - lines.empty) * prefix.size() + lines.empty * bare);
-}
-
 /// The same without a loop over the lines, which would take longer than all the rest.
 inline void put_prefixed(CountingSink& sink, std::string_view prefix, std::string_view wtf8) {
-  count_prefixes(sink, prefix, chars::count_lines(wtf8));
+  const chars::LineCount lines = chars::count_lines(wtf8);
+  const std::size_t bare = prefix.find_last_not_of(' ') + 1;
+  sink.count((lines.all - lines.empty) * prefix.size() + lines.empty * bare);
   put_text(sink, wtf8);
 }
 
@@ -141,55 +137,9 @@ inline void put_prefixed(FenceProbe& sink, std::string_view, std::string_view wt
 inline std::string_view without_end_newlines(std::string_view text) {
   return text.substr(0, text.find_last_not_of('\n') + 1);
 }
-inline RawString without_end_newlines(const RawString& text) {
-  return text.without_end_newlines();
-}
 
 inline bool has_newline(std::string_view text) {
   return text.find('\n') != std::string_view::npos;
-}
-inline bool has_newline(const RawString& text) {
-  return text.has_newline();
-}
-
-// The same for raw strings, if only sizes or backticks are needed.
-
-inline void put_text(CountingSink& sink, const RawString& text) {
-  sink.count(text.shown_size<chars::TextPolicy>());
-}
-inline void put_line(CountingSink& sink, const RawString& text) {
-  sink.count(text.shown_size<chars::LinePolicy>());
-}
-inline void put_json_string(CountingSink& sink, const RawString& text) {
-  sink.count(text.shown_size<chars::JsonPolicy>() + 2);
-}
-inline void put_prefixed(CountingSink& sink, std::string_view prefix, const RawString& text) {
-  if (text.has_number('\n')) {
-    return put_prefixed(sink, prefix, text.decoded());
-  }
-  count_prefixes(sink, prefix, text.lines());
-  put_text(sink, text);
-}
-
-/// An escape is not a backtick unless it gives the character by number, and it ends a run as its character does.
-inline void put_text(FenceProbe& sink, const RawString& text) {
-  if (text.has_number('`')) {
-    sink.raw(text.decoded());
-  } else {
-    sink.raw(text.literal());
-  }
-}
-inline void put_line(FenceProbe& sink, const RawString& text) {
-  put_text(sink, text);
-}
-inline void put_json_string(FenceProbe& sink, const RawString& text) {
-  sink.raw("\"");
-  put_text(sink, text);
-  sink.raw("\"");
-}
-inline void put_prefixed(FenceProbe& sink, std::string_view, const RawString& text) {
-  sink.raw("\n");
-  put_text(sink, text);
 }
 
 }  // namespace arborfs

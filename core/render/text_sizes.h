@@ -1,6 +1,6 @@
-// Data for listing a session beyond the index: exact sizes of the rendered texts, the images, usage. Gathered while the
-// index is made, or in a separate pass over the log when first needed later; extended as the log grows. 4 bytes per
-// entry, plus the images. Not thread-safe: its owner (session/session.h) guards it.
+// Data for listing a session beyond the index: exact sizes of the rendered texts, the images, usage. Gathered in a pass
+// over the log when it is first needed; extended as the log grows. 4 bytes per entry, plus the images. Not thread-safe:
+// its owner (session/session.h) guards it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/log/log_index.h"
-#include "core/log/scan_observer.h"
 #include "core/model/usage.h"
 
 namespace arborfs {
@@ -67,13 +66,6 @@ class TextSizes {
   std::vector<ImageRef> images_;
   UsageLedger usage_;  // of the entries
   std::optional<double> session_cost_;
-};
-
-/// Measures entries while a log is indexed.
-class TextSizesObserver : public ScanObserver {
- public:
-  /// The sizes of all entries; call it once the index has been made.
-  [[nodiscard]] virtual TextSizes take_sizes() = 0;
 };
 
 }  // namespace arborfs

@@ -4,7 +4,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 #include "core/os/state_dir.h"
 
 namespace arborfs {

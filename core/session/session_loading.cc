@@ -160,16 +160,12 @@ Result<void> Session::load_index(const FileStat& st, Depth depth, const std::ato
   }
   const FileStat seen = seen_at(st, **log);
   const BeforeReading before(**log, seen.size, format().reader->most_compared());
-  const bool is_observed = depth == Depth::details && format().reader->serves_observers();
-  const auto observer = is_observed ? format().renderer->observe(**log) : nullptr;
-  auto index = format().reader->index(**log, {cancelled, observer.get()});
+  auto index = format().reader->index(**log, {cancelled});
   if (!index) {
     return index.error();
   }
   std::unique_ptr<TextSizes> details;
-  if (observer) {
-    details = std::make_unique<TextSizes>(observer->take_sizes());
-  } else if (depth == Depth::details) {
+  if (depth == Depth::details) {
     ASSIGN_OR_RETURN(details, read_details(**log, **index, cancelled));
   }
   ASSIGN_OR_RETURN(auto slot, slot_of(**log, (*index)->header()));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/stripped.h"
-#include "core/log/forwarding_log.h"
+#include "core/log/log_source.h"
 #include "core/log/log_reader.h"
 #include "core/model/blob_source.h"
 #include "core/render/record_renderer.h"

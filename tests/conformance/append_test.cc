@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/writer/writer.h"
@@ -85,7 +85,7 @@ TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ(written->parent_id, leaf);
     EXPECT_TRUE(migrated || after.starts_with(before));
-    const auto fresh = OmpIndex::build(*log_from_bytes(after));
+    const auto fresh = omp_reader().index(*log_from_bytes(after), {});
     ASSERT_TRUE(fresh);
     EXPECT_EQ((*fresh)->size(), entries + round + (GetParam() == kSwallows ? 1 : 0));
     EXPECT_EQ((*fresh)->id((*fresh)->leaf()).text, written->id);

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/model/tree.h"
 #include "core/model/usage.h"
 
@@ -26,7 +27,7 @@ struct TestSession {
 TestSession session_of(const std::string& lines) {
   TestSession session;
   session.log = log_from_bytes(std::string(kHeader) + "\n" + lines);
-  auto index = OmpIndex::build(*session.log);
+  auto index = omp_reader().index(*session.log, {});
   EXPECT_TRUE(index);
   session.index = std::move(*index);
   return session;
@@ -178,30 +179,37 @@ TEST(Usage, AddsAsJavaScriptDoes) {
             R"("premiumRequests":2,"cost":0.5})");
 }
 
-TEST(Context, CopiesAnOversizedMessage) {
+/// The whole context is refused, and so is a translation.
+void expect_too_long(const TestSession& session, Ordinal leaf) {
+  const auto path = context_path(*session.index, leaf);
+  const auto content = build_context(path, session.log, nullptr);
+  ASSERT_TRUE(content);
+  EXPECT_GT((*content)->size(), kLongestHeld);
+  const auto read = (*content)->read(0, 64);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Errc::too_large);
+  EXPECT_NE(read.error().message.find("too long"), std::string::npos) << read.error().message;
+  const auto taken = each_message(path, session.log, nullptr, ContextScope::whole,
+                                  [](std::size_t, const std::string&) { return Result<void>(); });
+  EXPECT_EQ(taken.error().code, Errc::too_large);
+}
+
+TEST(Context, NeedingAnEntryOfMoreThan64MibIsRefused) {
+  const std::string text(65U * 1024 * 1024, 'x');
+  const TestSession message =
+      session_of(entry("a", "", R"("type":"message","message":{"role":"user","content":")" + text + "\"}") +
+                 entry("b", "a", R"("type":"message","message":{"role":"user","content":"short"})"));
+  expect_too_long(message, 2);
+  expect_too_long(session_of(entry("a", "", R"("type":"custom_message","customType":"k","content":")" + text + "\"")),
+                  1);
+}
+
+TEST(Context, HidesAnEntryOfMoreThan64MibBehindACompaction) {
   const std::string text(65U * 1024 * 1024, 'x');
   const TestSession session =
       session_of(entry("a", "", R"("type":"message","message":{"role":"user","content":")" + text + "\"}") +
-                 entry("b", "a", R"("type":"message","message":{"role":"user","content":"short"})"));
-  const auto content = build_context(context_path(*session.index, 2), session.log, nullptr);
-  ASSERT_TRUE(content);
-  const auto head = (*content)->read(0, 64);
-  const auto tail = (*content)->read((*content)->size() - 250, 250);
-  ASSERT_TRUE(head && tail);
-  EXPECT_TRUE(head->starts_with("{\"messages\":[\n{\"role\":\"user\",\"content\":\"xxx"));
-  EXPECT_NE(tail->find("\"},\n{\"role\":\"user\",\"content\":\"short\"}\n],"), std::string::npos) << *tail;
-}
-
-TEST(Context, CopiesTheFieldsOfAnOversizedCustomMessage) {
-  const std::string text(65U * 1024 * 1024, 'x');
-  const TestSession session = session_of(entry(
-      "a", "", R"("type":"custom_message","timestamp":5,"customType":"k","display":true,"content":")" + text + "\""));
-  const auto content = build_context(context_path(*session.index, 1), session.log, nullptr);
-  ASSERT_TRUE(content);
-  const auto head = (*content)->read(0, 70);
-  ASSERT_TRUE(head);
-  EXPECT_TRUE(head->starts_with("{\"messages\":[\n{\"role\":\"custom\",\"customType\":\"k\",\"content\":\"xxx"))
-      << *head;
+                 entry("b", "a", R"("type":"compaction","summary":"s","firstKeptEntryId":"c")"));
+  EXPECT_TRUE(context_text(session, 2).starts_with("{\"messages\":[\n{\"role\":\"compactionSummary\""));
 }
 
 TEST(Context, EmptyLogHasAnEmptyContext) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/log/log_file.h"
@@ -48,7 +48,7 @@ std::string text_of(const json::Value& message) {
 class PiLog {
  public:
   explicit PiLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
-    auto index = OmpIndex::build(*log_);
+    auto index = omp_reader().index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -298,7 +298,7 @@ TEST(PiConformance, TitleFollowsAGrowingLog) {
   ASSERT_TRUE(folder);
   const auto opened = LogFile::open(*folder, "log.jsonl");
   ASSERT_TRUE(opened);
-  auto index = OmpIndex::build(**opened);
+  auto index = omp_reader().index(**opened, {});
   ASSERT_TRUE(index);
   EXPECT_EQ((*index)->header().title, "");
   temp.append("-w", "log",
@@ -318,7 +318,7 @@ TEST(PiConformance, GrowthThatChangesTheDialectIsReadAgain) {
   ASSERT_TRUE(folder);
   const auto opened = LogFile::open(*folder, "log.jsonl");
   ASSERT_TRUE(opened);
-  const auto index = OmpIndex::build(**opened);
+  const auto index = omp_reader().index(**opened, {});
   ASSERT_TRUE(index);
   EXPECT_EQ(dialect_of(**index), Dialect::omp13);
   temp.append("-w", "log",

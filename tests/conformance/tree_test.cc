@@ -10,22 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/context/usage.h"
 #include "core/model/usage.h"
 #include "tests/support/corpus.h"
 
 namespace arborfs::conformance {
 namespace {
-
-// An id as oracles write it, with null for a missing one.
-std::string id_json(const EntryId& id) {
-  if (id.kind == EntryId::Kind::missing) {
-    return "null";
-  }
-  std::string text;
-  id.kind == EntryId::Kind::string ? json::stringify_string(id.text, text) : void(text = id.text);
-  return text;
-}
 
 // A member in the form of id_json.
 std::string member_json(const json::Value& object, std::string_view key) {

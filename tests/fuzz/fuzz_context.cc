@@ -4,7 +4,7 @@
 
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
@@ -75,9 +75,7 @@ void check_names(const LogIndex& index) {
 
 void check_log(std::string_view input, Dialect dialect) {
   const auto log = log_from_bytes(std::string(input));
-  OmpIndex::Options options;
-  options.dialect = dialect;
-  const auto index = OmpIndex::build(*log, options);
+  const auto index = omp_reader(dialect).index(*log, {});
   check(index.has_value(), "an index of bytes in memory cannot fail");
   check_tree(**index);
   check_names(**index);

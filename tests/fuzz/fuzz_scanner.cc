@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"
 #include "core/log/log_index.h"
@@ -18,7 +18,7 @@ namespace {
 using Verdict = json::ValueScanner::Verdict;
 
 std::unique_ptr<LogIndex> index_of(std::string_view bytes) {
-  auto built = OmpIndex::build(*log_from_bytes(std::string(bytes)));
+  auto built = omp_reader().index(*log_from_bytes(std::string(bytes)), {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   return std::move(*built);
 }

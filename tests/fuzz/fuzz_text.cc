@@ -2,11 +2,9 @@
 // to the terminal; inline images decode to the promised size.
 #include <string>
 
-#include "core/formats/omp/log/omp_index.h"
-#include "core/formats/omp/render/entry_measurer.h"
-#include "core/formats/omp/render/image_blocks.h"
-#include "core/formats/omp/render/omp_text.h"
-#include "core/formats/omp/render/text_measurer.h"
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/omp_text.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/utf8.h"
 #include "core/render/images.h"
 #include "core/render/text.h"
@@ -67,26 +65,20 @@ void run(std::string_view input) {
     return;
   }
   const auto log = log_from_bytes(std::string(input));
-  const auto observer = observe_entries(*log);
-  OmpIndex::Options options;
-  options.noter = observer.get();
-  const auto index = OmpIndex::build(*log, options);
+  const auto index = omp_reader().index(*log, {});
   check(index.has_value(), "an index of bytes in memory cannot fail");
   std::vector<Entry> entries;
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
     entries.push_back((*index)->entry(o));
   }
   TextSizes details;
-  auto delta = measure_entries(*log, details.next(), entries, nullptr);
+  auto delta = omp_renderer().measure(*log, details.next(), entries, nullptr);
   check(delta.has_value(), "details of bytes in memory cannot fail");
   details.apply(std::move(*delta));
-  const TextSizes noted = observer->take_sizes();
   check_equal(details.size(), (*index)->size(), "texts");
-  check_equal(noted.size(), details.size(), "texts noted");
   for (Ordinal o = 1; o <= details.size(); ++o) {
     const Entry& entry = entries[o - 1];
     check_text(entry.type, input.substr(entry.offset, entry.length), details.text_size(o));
-    check_equal(noted.text_size(o), details.text_size(o), "noted size of a text");
   }
   check_images(*log, **index, details);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the instructions of arborfs-micro's benchmarks and compares them with the recorded counts.
 
-  run.py NAME              one benchmark; fails if it takes over 10 % more than in counts.json
+  run.py NAME              one benchmark; fails if it takes over 50 % more than in counts.json
   run.py --record [NAME]   counts again and records the new figures
   run.py --list            names
 
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.json")
-TOLERANCE = 0.10
+TOLERANCE = 0.50
 RUNS = 3  # at most; some appends look for agents in /proc, whose cost depends on the other processes
 ITERATIONS = 4
 LOG_MB, SEED = "4", "42"

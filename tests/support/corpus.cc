@@ -8,7 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/log/log_file.h"
 #include "tests/support/paths.h"
 
@@ -91,7 +91,7 @@ CorpusSession open_session(const CorpusCase& corpus_case) {
     throw std::runtime_error(log.error().message);
   }
   session.log = *log;
-  auto index = OmpIndex::build(*session.log, OmpIndex::Options{corpus_case.dialect, nullptr});
+  auto index = omp_reader(corpus_case.dialect).index(*session.log, {});
   if (!index) {
     throw std::runtime_error(index.error().message);
   }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/render/omp_renderer.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/store/session_store.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/log/record_counts.h"
+#include "core/log/log_index.h"
 #include "core/session/catalog.h"
 #include "tests/support/agent_shapes.h"
 

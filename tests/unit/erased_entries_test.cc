@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/views/session_status.h"
 #include "tests/support/stage.h"
 
@@ -167,7 +167,7 @@ TEST_F(ErasedEntriesTest, RewritesThatKeepAllEntriesEraseNothing) {
 }
 
 TEST_F(ErasedEntriesTest, EntriesNewerThanTheIndexAreNotErased) {
-  const auto old = OmpIndex::build(*log_from_bytes(stage_.bytes(session_)));
+  const auto old = omp_reader().index(*log_from_bytes(stage_.bytes(session_)), {});
   ASSERT_TRUE(old);
   const std::string id = append("mine");
   const std::string file = session_->place().file;

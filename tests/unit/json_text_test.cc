@@ -1,5 +1,8 @@
+#include <numeric>
+
 #include "core/base/hash.h"
 #include "core/json/base64.h"
+#include "core/json/escapes.h"
 #include "core/json/utf8.h"
 #include "tests/unit/json_test_support.h"
 
@@ -118,6 +121,32 @@ TEST(JsonBase64, DecodesTheBlobsOfThePersistVectors) {
     EXPECT_EQ(sha256_hex(bytes), *string_member((*blobs)[0], "sha256"));
   });
   EXPECT_GE(seen, 5);
+}
+
+TEST(Escapes, InvalidEscapesAreFoundAtEveryPosition) {
+  const auto is_valid = [](const std::string& text) {
+    const std::string bytes = text + std::string(kEscapePadding, '\\');
+    return has_valid_escapes(std::string_view(bytes).substr(0, text.size()));
+  };
+  std::vector<std::size_t> places(130);
+  std::iota(places.begin(), places.end(), 0);
+  for (const std::size_t border : {2048, 4096}) {  // of the blocks that are classified at once
+    for (std::size_t place = border - 12; place <= border + 2; ++place) {
+      places.push_back(place);
+    }
+  }
+  for (const std::size_t before : places) {
+    const std::string start(before, 'x');
+    for (const char* const good :
+         {"", "\\n", "\\\\", "\\\\\\\\", "\\\\n", "\\\\q", "\\\"q", "\\u00eF", "\\ud800", "\\/\\b\\f\\r\\t"}) {
+      EXPECT_TRUE(is_valid(start + good + "\"")) << before << good;
+      EXPECT_TRUE(is_valid(start + good + std::string(70, 'y'))) << before << good;
+    }
+    for (const char* const bad : {"\\q", "\\\\\\q", "\\U00e9", "\\u00e", "\\n\\u0g00", "\\ "}) {
+      EXPECT_FALSE(is_valid(start + bad + "\"")) << before << bad;
+      EXPECT_FALSE(is_valid(start + bad + "\"" + std::string(70, 'y'))) << before << bad;
+    }
+  }
 }
 
 }  // namespace

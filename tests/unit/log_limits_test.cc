@@ -1,7 +1,7 @@
 // Large and hostile logs: memory per entry, depth, time.
 #include <chrono>
 
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {
@@ -117,7 +117,7 @@ TEST(LogLimits, ManyDistinctTypesKeepTheirNames) {
 
 TEST(LogLimits, CancelledScanStops) {
   const std::atomic<bool> cancelled = true;
-  auto index = OmpIndex::build(*log_from_bytes(chain(10)), OmpIndex::Options{std::nullopt, &cancelled});
+  auto index = omp_reader().index(*log_from_bytes(chain(10)), {&cancelled});
   ASSERT_FALSE(index.has_value());
   EXPECT_EQ(index.error().code, Errc::interrupted);
 }

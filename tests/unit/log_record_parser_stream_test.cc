@@ -2,14 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/log/omp_index.h"
-#include "core/formats/omp/log/record_parser_stream.h"
+#include "core/formats/omp/log/omp_reader.h"
+#include "core/json/scan.h"
 #include "core/log/log_source.h"
 
 namespace arborfs {
 namespace {
-
-using Kind = FieldValue::Kind;
 
 /// The index of a log with a header and this one record, which is too deep for the fast parser.
 std::unique_ptr<LogIndex> index_of(const std::string& members) {
@@ -18,7 +16,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& members) {
   const std::string log =
       "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-02-16T10:20:30.000Z\"}\n{" + members +
       ",\"deep\":" + deep + "}\n";
-  auto index = OmpIndex::build(*log_from_bytes(log));
+  auto index = omp_reader().index(*log_from_bytes(log), {});
   EXPECT_TRUE(index);
   EXPECT_EQ((*index)->size(), 1U);
   return std::move(*index);
@@ -32,7 +30,8 @@ TEST(StreamedRecord, IdsOfAnyKindAreKept) {
   EXPECT_EQ(spelled("true"), "true");
   EXPECT_EQ(spelled("[1, {\"a\" : 2}]"), "[1,{\"a\":2}]");
   EXPECT_EQ(spelled("[" + std::string(70'000, ' ') + "1]"), "[1]");
-  EXPECT_EQ(spelled("[" + std::string(StreamedRecord::kMaxContainer, ' ') + "1]"), "[]") << "too long to be kept";
+  EXPECT_EQ(spelled("[" + std::string(json::ValueScanner::kMaxObservedBytes, ' ') + "1]"), "[]")
+      << "too long to be kept";
 }
 
 TEST(StreamedRecord, EscapedKeysAreRecognised) {
@@ -53,25 +52,16 @@ TEST(StreamedRecord, LastOfTwoFieldsWins) {
 }
 
 TEST(StreamedRecord, LongTextIsCutAtACharacterBoundary) {
-  StreamedRecord record;
-  const auto log = log_from_bytes("");
-  LogWindow window(*log, 0);
-  record.on_scalar("", "type", R"("abc\u00)", false);
-  record.on_scalar("", "id", "null", true);
-  record.on_scalar("", "label", "false", true);
-  record.on_scalar("", "timestamp", "7", true);
-  record.on_scalar("message", "role", "\"user\"", true);
-  record.on_scalar("other", "role", "\"tool\"", true);
-  auto fields = record.finish(window, 3, 4);
-  ASSERT_TRUE(fields);
-  EXPECT_EQ(fields->type.text, "abc");
-  EXPECT_EQ(fields->id.kind, Kind::null);
-  EXPECT_EQ(fields->label.kind, Kind::boolean);
-  EXPECT_FALSE(fields->label.truth);
-  EXPECT_EQ(fields->timestamp.number, 7);
-  EXPECT_EQ(fields->role.text, "user");
-  record.on_scalar("", "message", "1", true);
-  EXPECT_EQ(record.finish(window, 0, 0)->role.kind, Kind::missing) << "a message that is no object has no role";
+  const std::string text(json::ValueScanner::kMaxObservedBytes - 4, 'x');  // then a quote, and \u0 of the escape
+  EXPECT_EQ(index_of("\"type\":\"custom\",\"id\":\"" + text + R"(\u0061bc")")->id(1).text, text);
+}
+
+TEST(StreamedRecord, MessageThatIsNoObjectHasNoRole) {
+  const auto name_of = [](const std::string& members) {
+    return std::string(index_of(R"("type":"message","id":"a",)" + members)->name(1));
+  };
+  EXPECT_EQ(name_of(R"("message":{"role":"user"},"other":{"role":"tool"})"), "user");
+  EXPECT_EQ(name_of(R"("message":{"role":"user"},"message":1)"), "message");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
@@ -50,7 +50,7 @@ inline std::shared_ptr<const LogSource> open_log(const std::string& name) {
 }
 
 inline std::unique_ptr<LogIndex> build(const LogSource& log, std::optional<Dialect> dialect = std::nullopt) {
-  auto index = OmpIndex::build(log, OmpIndex::Options{dialect, nullptr});
+  auto index = omp_reader(dialect).index(log, {});
   EXPECT_TRUE(index.has_value());
   return std::move(*index);
 }

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json/document.h"
-
 namespace arborfs {
 namespace {
 
@@ -37,8 +35,7 @@ TEST(Markdown, PlainTextStaysAsItIsEverywhere) {
     for (auto left = random() % 7; left > 0; --left) {
       text += pieces[random() % pieces.size()];
     }
-    const std::string quoted = json::stringify_string(text);
-    if (is_plain_markdown(std::string_view(quoted).substr(1, quoted.size() - 2))) {
+    if (is_plain_markdown(text)) {
       ++plain;
       for (const auto place : {MarkdownPlace::paragraphs, MarkdownPlace::quote, MarkdownPlace::line}) {
         ASSERT_EQ(as_markdown(text, place), text);
@@ -46,7 +43,7 @@ TEST(Markdown, PlainTextStaysAsItIsEverywhere) {
     }
   }
   EXPECT_GT(plain, 1000);
-  EXPECT_TRUE(is_plain_markdown(R"(fix the bug, please: it says \" no\"\nand - of course - \tonly `once`)"));
+  EXPECT_TRUE(is_plain_markdown("fix the bug, please: it says \" no\"\nand - of course - \tonly `once`"));
   EXPECT_TRUE(is_plain_markdown(std::string(10'000'000, '-') + "a"));
 }
 

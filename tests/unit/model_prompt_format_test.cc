@@ -1,7 +1,7 @@
 // How omp 18 formats a prompt (tests/newest/x-notes-format shows most of it at once).
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/context/prompt_format.h"
+#include "core/formats/omp/context/context_notes.h"
 
 namespace arborfs {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/model/tree.h"
 
 namespace arborfs {
@@ -24,7 +24,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& lines) {
   const auto log = log_from_bytes(R"({"type":"session","version":3,"id":"s","cwd":"/w"})"
                                   "\n" +
                                   lines);
-  auto index = OmpIndex::build(*log, {});
+  auto index = omp_reader().index(*log, {});
   EXPECT_TRUE(index);
   return std::move(*index);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/render/chars.h"
@@ -20,7 +20,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& lines) {
       log_from_bytes(R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"})"
                      "\n" +
                      lines);
-  auto index = OmpIndex::build(*log);
+  auto index = omp_reader().index(*log, {});
   return index ? std::move(index).value() : nullptr;
 }
 

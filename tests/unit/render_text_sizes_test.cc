@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_index.h"
-#include "core/formats/omp/log/parallel_line_reader.h"
-#include "core/formats/omp/render/entry_measurer.h"
-#include "core/formats/omp/render/omp_renderer.h"
-#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/base64.h"
 #include "core/render/images.h"
 #include "core/render/text.h"
@@ -62,7 +60,7 @@ void add_usage(UsageTotals& totals, EntryType type, std::string_view raw) {
 
 TextSizes details_of(const CreateResult& made) {
   TextSizes details;
-  auto delta = measure_entries(*made.log, details.next(), made.entries, nullptr);
+  auto delta = omp_renderer().measure(*made.log, details.next(), made.entries, nullptr);
   EXPECT_TRUE(delta.has_value());
   details.apply(std::move(delta).value());
   return details;
@@ -89,79 +87,6 @@ TEST(TextSizes, SizesAreRightAcrossWindows) {
   expect_same_sizes(details_of(made), made);
 }
 
-/// Sizes gathered while the index is built equal those gathered in a separate pass.
-void expect_same_when_noted(const LogSource& log) {
-  const auto observer = observe_entries(log);
-  OmpIndex::Options options;
-  options.noter = observer.get();
-  const auto index = OmpIndex::build(log, options);
-  const auto alone = OmpIndex::build(log);
-  ASSERT_TRUE(index.has_value() && alone.has_value());
-  EXPECT_EQ((*index)->size(), (*alone)->size());
-  EXPECT_EQ((*index)->malformed_records(), (*alone)->malformed_records());
-  const TextSizes noted = observer->take_sizes();
-  std::vector<Entry> entries;
-  for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
-    entries.push_back((*index)->entry(ordinal));
-  }
-  TextSizes read;
-  auto delta = measure_entries(log, read.next(), entries, nullptr);
-  ASSERT_TRUE(delta.has_value());
-  read.apply(std::move(delta).value());
-  ASSERT_EQ(noted.size(), read.size());
-  for (Ordinal ordinal = 1; ordinal <= read.size(); ++ordinal) {
-    EXPECT_EQ(noted.text_size(ordinal), read.text_size(ordinal)) << ordinal;
-  }
-  EXPECT_EQ(usage_json(noted.usage(), Dialect::omp18), usage_json(read.usage(), Dialect::omp18));
-  ASSERT_EQ(noted.images().size(), read.images().size());
-  for (std::size_t i = 0; i < read.images().size(); ++i) {
-    EXPECT_EQ(noted.images()[i].ordinal, read.images()[i].ordinal);
-    EXPECT_EQ(noted.images()[i].number, read.images()[i].number);
-    EXPECT_EQ(noted.images()[i].data_offset, read.images()[i].data_offset);
-  }
-}
-
-TEST(TextSizes, SizesNotedDuringIndexingAreTheSame) {
-  const std::string used = R"("usage":{"input":0.1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":5}})";
-  std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
-  for (int i = 0; i < 3000; ++i) {
-    const std::string id =
-        "\"id\":" + (i % 7 == 3 ? std::to_string(i) : '"' + std::to_string(i) + '"');  // some are not plain
-    const std::string text = "\"" + std::string(static_cast<std::size_t>(i * 37 % 2000), 'w') + "\\n\\u0041\"";
-    const std::string content = i % 10 == 3 ? "[" + image("aGVsbG8=") + "," + image("d29ybGQ=") + "]" : text;
-    bytes +=
-        "{\"type\":\"message\"," + id + R"(,"message":{"role":"assistant","content":)" + content + "," + used + "}\n";
-    if (i == 1000) {
-      bytes += "{\"type\":\"session\",\"id\":\"dropped\"}\nno JSON\n";
-      bytes += user('"' + std::string(900'000, 'g') + '"') + "\n";
-    }
-    if (i == 2000) {  // this line shows that `session` records must be kept, so the log is read again
-      bytes += "{\"type\":\"title_change\",\"id\":\"t\",\"title\":\"x\"}\n";
-      bytes += "{\"type\":\"model_usage\",\"id\":\"u\"," + used + "\n";
-    }
-  }
-  ASSERT_GT(bytes.size(), ParallelLineReader::kHelpsFrom);
-  expect_same_when_noted(*log_from_bytes(bytes));
-}
-
-TEST(TextSizes, LineWithAnInvalidEscapeIsNoEntry) {
-  for (const int lines : {3, 30'000}) {  // by one thread, by two threads
-    std::string bytes = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
-    for (int i = 0; i < lines; ++i) {
-      bytes += user(i % 3 == 0 ? R"("a\n")" : i % 3 == 1 ? R"("b\q")" : R"("\u00e")") + "\n";
-    }
-    const auto log = log_from_bytes(bytes);
-    const auto observer = observe_entries(*log);
-    OmpIndex::Options options;
-    options.noter = observer.get();
-    const auto index = OmpIndex::build(*log, options);
-    ASSERT_TRUE(index.has_value());
-    EXPECT_EQ((*index)->size(), static_cast<Ordinal>(lines / 3));
-    EXPECT_EQ(observer->take_sizes().size(), (*index)->size());
-    expect_same_when_noted(*log);
-  }
-}
-
 TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
   for (const auto& item : fs::recursive_directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
     if (item.path().filename() != "session.jsonl") {
@@ -170,14 +95,13 @@ TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
     std::ifstream file(item.path(), std::ios::binary);
     CreateResult made;
     made.log = log_from_bytes({std::istreambuf_iterator<char>(file), {}});
-    const auto index = OmpIndex::build(*made.log);
+    const auto index = omp_reader().index(*made.log, {});
     ASSERT_TRUE(index.has_value());
     for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
       made.entries.push_back((*index)->entry(ordinal));
     }
     const TextSizes details = details_of(made);
     expect_same_sizes(details, made);
-    expect_same_when_noted(*made.log);
     UsageTotals usage;
     for (const Entry& entry : made.entries) {
       add_usage(usage, entry.type, *made.log->read(entry.offset, entry.length));
@@ -197,7 +121,7 @@ TEST(TextSizes, GrowsByDeltas) {
                                       {EntryType::message, user("[" + image("AAAA") + "]")}});
   TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 3; ++ordinal) {
-    auto delta = measure_entries(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
+    auto delta = omp_renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
     ASSERT_TRUE(delta.has_value());
     EXPECT_EQ(delta->first, ordinal);
     details.apply(std::move(delta).value());
@@ -221,7 +145,7 @@ TEST(TextSizes, CountsUsageOnce) {
                                       {EntryType::message, task}});
   TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 4; ++ordinal) {
-    auto delta = measure_entries(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
+    auto delta = omp_renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
     ASSERT_TRUE(delta.has_value());
     details.apply(std::move(delta).value());
   }
@@ -247,11 +171,11 @@ TEST(TextSizes, ReportsAShrunkLogAndCancellation) {
   CreateResult made = make_log({{EntryType::message, user("\"one\"")}});
   made.entries[0].length += 100;
   const TextSizes details;
-  const auto stale = measure_entries(*made.log, details.next(), made.entries, nullptr);
+  const auto stale = omp_renderer().measure(*made.log, details.next(), made.entries, nullptr);
   ASSERT_FALSE(stale.has_value());
   EXPECT_EQ(stale.error().code, Errc::stale);
   const std::atomic<bool> cancelled = true;
-  const auto interrupted = measure_entries(*made.log, details.next(), made.entries, &cancelled);
+  const auto interrupted = omp_renderer().measure(*made.log, details.next(), made.entries, &cancelled);
   ASSERT_FALSE(interrupted.has_value());
   EXPECT_EQ(interrupted.error().code, Errc::interrupted);
 }

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/log/omp_index.h"
-#include "core/formats/omp/render/omp_renderer.h"
-#include "core/formats/omp/render/omp_text.h"
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/omp_text.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
@@ -44,7 +44,7 @@ struct Session {
 Session session_of(const std::string& lines) {
   Session session;
   session.log = log_from_bytes(kHeader + lines);
-  auto index = OmpIndex::build(*session.log);
+  auto index = omp_reader().index(*session.log, {});
   EXPECT_TRUE(index.has_value());
   session.index = std::move(index).value();
   return session;

@@ -263,24 +263,24 @@ TEST_P(BrokenStoreTest, HidesNoOtherAndSaysWhy) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    AllWays, BrokenStoreTest,
-    ::testing::Values(Breakage{"Unreadable", [](const TempStore&) {}, "ermission denied", false},
-                      Breakage{"File",
-                               [](const TempStore& temp) {
-                                 fs::remove_all(temp.sessions());
-                                 std::ofstream(temp.sessions()) << "no folder";
-                               },
-                               "is not a folder", false},
-                      Breakage{"Fifo",
-                               [](const TempStore& temp) {
-                                 fs::remove_all(temp.sessions());
-                                 ::mkfifo(temp.sessions().c_str(), 0600);
-                               },
-                               "is not a folder", false},
-                      Breakage{"Missing", [](const TempStore& temp) { fs::remove_all(temp.sessions()); },
-                               "there is no folder", true}),
-    [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(AllWays, BrokenStoreTest,
+                         ::testing::Values(Breakage{"Unreadable", [](const TempStore&) {}, "ermission denied", false},
+                                           Breakage{"File",
+                                                    [](const TempStore& temp) {
+                                                      fs::remove_all(temp.sessions());
+                                                      std::ofstream(temp.sessions()) << "no folder";
+                                                    },
+                                                    "is not a folder", false},
+                                           Breakage{"Fifo",
+                                                    [](const TempStore& temp) {
+                                                      fs::remove_all(temp.sessions());
+                                                      ::mkfifo(temp.sessions().c_str(), 0600);
+                                                    },
+                                                    "is not a folder", false},
+                                           Breakage{"Missing",
+                                                    [](const TempStore& temp) { fs::remove_all(temp.sessions()); },
+                                                    "there is no folder", true}),
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace arborfs

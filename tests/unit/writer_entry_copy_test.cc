@@ -1,23 +1,20 @@
-// Entries that change while they are copied: long ones, which are not held in memory, are copied as short ones are.
+// Entries that change while they are copied.
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/context/oversized.h"
+#include "core/formats/omp/context/context.h"
 #include "core/formats/omp/writer/entry_copy.h"
 
 namespace arborfs {
 namespace {
 
-Result<std::string> copied(const std::string& entry, const EntryChange& change, std::uint64_t longest_held) {
+Result<std::string> copied(const std::string& entry, const EntryChange& change) {
   const auto log = log_from_bytes("{}\n" + entry + "\n{}\n");
   const IdOfValue id_of = [](std::uint64_t value) { return value == 2 ? R"("aaaa0002")" : std::string(); };
   std::string out;
-  auto done = copy_entry(
-      *log, 3, entry.size(), change, id_of,
-      [&](std::string_view bytes) -> Result<void> {
-        out += bytes;
-        return {};
-      },
-      longest_held);
+  auto done = copy_entry(*log, 3, entry.size(), change, id_of, [&](std::string_view bytes) -> Result<void> {
+    out += bytes;
+    return {};
+  });
   return done ? Result<std::string>(out) : done.error();
 }
 
@@ -31,24 +28,16 @@ const EntryMigration kCompaction{R"("aaaa0005")", R"("aaaa0004")", EntryType::co
 
 class EntryCopy : public ::testing::TestWithParam<Case> {};
 
-TEST_P(EntryCopy, LongEntryIsMigratedLikeAShortOne) {
-  for (const auto& migration : {kMessage, kCompaction}) {
-    const auto held = copied(GetParam().entry, {migration, ""}, kLongestHeldEntry);
-    const auto in_steps = copied(GetParam().entry, {migration, ""}, 0);
-    ASSERT_TRUE(held && in_steps) << GetParam().entry;
-    EXPECT_EQ(*in_steps, *held);
-  }
+TEST_P(EntryCopy, IsMigrated) {
   const auto migration = GetParam().entry.find("compaction") != std::string::npos ? kCompaction : kMessage;
-  EXPECT_EQ(*copied(GetParam().entry, {migration, ""}, 0), GetParam().wanted);
+  EXPECT_EQ(*copied(GetParam().entry, {migration, ""}), GetParam().wanted);
 }
 
-TEST_P(EntryCopy, LongEntryGetsItsParentLikeAShortOne) {
+TEST_P(EntryCopy, GetsItsParent) {
   for (const char* parent : {"null", R"("0123abcd")"}) {
-    const auto held = copied(GetParam().entry, {std::nullopt, parent}, kLongestHeldEntry);
-    const auto in_steps = copied(GetParam().entry, {std::nullopt, parent}, 0);
-    ASSERT_TRUE(held && in_steps) << GetParam().entry;
-    EXPECT_EQ(*in_steps, *held);
-    EXPECT_NE(in_steps->find(parent), std::string::npos);
+    const auto changed = copied(GetParam().entry, {std::nullopt, parent});
+    ASSERT_TRUE(changed) << GetParam().entry;
+    EXPECT_NE(changed->find(std::string("\"parentId\":") + parent), std::string::npos) << *changed;
   }
 }
 
@@ -77,23 +66,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(EntryCopyLimits, UnchangedEntriesAreCopiedByteForByte) {
   for (const std::string entry : {R"({"a" : 1})", "5", R"("text")"}) {
-    EXPECT_EQ(*copied(entry, {}, 0), entry);
-    EXPECT_EQ(*copied(entry, {EntryMigration{}, ""}, 0), entry);
+    EXPECT_EQ(*copied(entry, {}), entry);
+    EXPECT_EQ(*copied(entry, {EntryMigration{}, ""}), entry);
   }
-  EXPECT_EQ(*copied("[1]", {kMessage, ""}, 0), "[1]");
+  EXPECT_EQ(*copied("[1]", {kMessage, ""}), "[1]");
 }
 
-TEST(EntryCopyLimits, TooManyMembersAreRefused) {
-  std::string entry = "{";
-  for (std::size_t i = 0; i <= kMostMembers; ++i) {
-    entry += "\"a\":1,";
+TEST(EntryCopyLimits, EntriesOfMoreThan64MibAreCopiedOnlyUnchanged) {
+  const std::string entry = R"({"type":"message","id":"a","text":")" + std::string(kLongestHeld, 'x') + "\"}";
+  EXPECT_EQ(*copied(entry, {}), entry);
+  for (const EntryChange& change : {EntryChange{kMessage, ""}, EntryChange{std::nullopt, "null"}}) {
+    const auto refused = copied(entry, change);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::too_large);
+    EXPECT_NE(refused.error().message.find("too long"), std::string::npos) << refused.error().message;
   }
-  entry += "\"b\":1}";
-  const auto refused = copied(entry, {kMessage, ""}, 0);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Errc::too_large);
-  EXPECT_TRUE(copied(entry, {kMessage, ""}, kLongestHeldEntry));
-  EXPECT_EQ(*copied(entry, {}, 0), entry);
 }
 
 }  // namespace

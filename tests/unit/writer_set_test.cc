@@ -67,7 +67,8 @@ TEST_F(OfTwoFormats, CallsGoToTheWriterOfTheFormat) {
   EXPECT_EQ(writers.append_text(ours, {"to omp", false, ""})->id, "to omp");
   EXPECT_EQ(writers.set_title(ours, "a title", false, "user").error().code, Errc::unsupported);
   EXPECT_EQ(writers.append_text(theirs, {"to nobody", false, ""}).error().code, Errc::read_only);
-  EXPECT_EQ(writers.create({"/tmp", "", "", "", "heron"}).error().message, "cannot create a session of heron, only of ");
+  EXPECT_EQ(writers.create({"/tmp", "", "", "", "heron"}).error().message,
+            "cannot create a session of heron, only of ");
 }
 
 }  // namespace

@@ -305,7 +305,7 @@ bool is_said(std::string_view name) {
 /// Makes entries of rows.
 class Transcript final : public LineScan {
  public:
-  [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Transcript>(*this); }
+  [[nodiscard]] std::unique_ptr<LogScan> copy() const override { return std::make_unique<Transcript>(*this); }
 
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
                        const std::atomic<bool>* cancelled) override {
@@ -404,7 +404,7 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   return read_session_head(log);
 }
 
-std::unique_ptr<LineScan> Reader::start_scan() const {
+std::unique_ptr<LogScan> Reader::start_scan() const {
   return std::make_unique<Transcript>();
 }
 

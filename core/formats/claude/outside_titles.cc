@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/json/json_cursor.h"
-#include "core/log/forwarding_log.h"
+#include "core/log/log_source.h"
 
 namespace arborfs::claude {
 namespace {

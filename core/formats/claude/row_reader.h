@@ -8,7 +8,6 @@
 #include "core/formats/claude/row.h"
 #include "core/log/line_reader.h"
 #include "core/log/log_index.h"
-#include "core/log/stretch_lines.h"
 
 namespace arborfs::claude {
 

@@ -126,7 +126,7 @@ FieldValue text_field(std::string_view text) {
 /// Goes through the segments of a thread, one after the other.
 class Thread final : public LineScan {
  public:
-  [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Thread>(*this); }
+  [[nodiscard]] std::unique_ptr<LogScan> copy() const override { return std::make_unique<Thread>(*this); }
 
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
                        const std::atomic<bool>* cancelled) override {
@@ -140,16 +140,27 @@ class Thread final : public LineScan {
         begin(segment, sink);
         ++begun_;
       }
-      RETURN_IF_ERROR(read(segment, end, sink, cancelled));
+      RETURN_IF_ERROR(read_segment(segment, end, sink, cancelled));
     }
     at_ = end;
     ends_.clear();  // no segment comes that could be based on one of these
     return {};
   }
 
+  Result<bool> can_go_on(const LogSource& log, LogWindow& window, bool has_new_slot) override {
+    const auto* const thread = dynamic_cast<const SegmentsLog*>(&log);
+    ASSIGN_OR_RETURN(const bool grows, thread == nullptr ? Result<bool>(true) : thread->grows_at_its_end());
+    return grows ? LineScan::can_go_on(log, window, has_new_slot) : Result<bool>(false);
+  }
+
+ protected:
   void finish(RecordSink& sink) const override {
     sink.set_leaf(tip_);
     repetitions_.report(sink);
+  }
+  [[nodiscard]] std::uint64_t growing_part(const LogSource& log) const override {
+    const auto* const thread = dynamic_cast<const SegmentsLog*>(&log);
+    return thread == nullptr ? 0 : thread->segments().back().start;
   }
 
  private:
@@ -190,8 +201,8 @@ class Thread final : public LineScan {
   }
 
   /// Reads the lines of a segment that come after those that were read before.
-  Result<void> read(const SegmentView& segment, std::uint64_t end, RecordSink& sink,
-                    const std::atomic<bool>* cancelled) {
+  Result<void> read_segment(const SegmentView& segment, std::uint64_t end, RecordSink& sink,
+                            const std::atomic<bool>* cancelled) {
     const std::uint64_t from = at_ > segment.start ? at_ - segment.start : 0;
     if (from == 0 && !is_document_) {
       ASSIGN_OR_RETURN(is_document_, is_document(*segment.file));
@@ -397,18 +408,8 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   return read_header_of(views, log);
 }
 
-std::unique_ptr<LineScan> Reader::start_scan() const {
+std::unique_ptr<LogScan> Reader::start_scan() const {
   return std::make_unique<Thread>();
-}
-
-std::uint64_t Reader::growing_part(const LogSource& log) const {
-  const auto* const thread = dynamic_cast<const SegmentsLog*>(&log);
-  return thread == nullptr ? 0 : thread->segments().back().start;
-}
-
-Result<bool> Reader::can_grow(const LogSource& log) const {
-  const auto* const thread = dynamic_cast<const SegmentsLog*>(&log);
-  return thread == nullptr ? Result<bool>(true) : thread->grows_at_its_end();
 }
 
 /// The first line never changes once it has ended.

@@ -191,7 +191,7 @@ struct Messages {
 /// Makes each message the child of the previous one.
 class Chain final : public LineScan {
  public:
-  [[nodiscard]] std::unique_ptr<LineScan> copy() const override { return std::make_unique<Chain>(*this); }
+  [[nodiscard]] std::unique_ptr<LogScan> copy() const override { return std::make_unique<Chain>(*this); }
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
                        const std::atomic<bool>* cancelled) override {
     LinePipeline<Messages> stretches(log, at_, end, cancelled);
@@ -256,7 +256,7 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   return header_of(log.metadata(), log.place());
 }
 
-std::unique_ptr<LineScan> Reader::start_scan() const {
+std::unique_ptr<LogScan> Reader::start_scan() const {
   return std::make_unique<Chain>();
 }
 

@@ -1,5 +1,5 @@
 // The compaction in effect on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
-// core/model.
+// this folder.
 #pragma once
 
 #include <optional>

@@ -1,14 +1,22 @@
 #include "core/formats/omp/context/context_messages.h"
 
 #include <algorithm>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/formats/omp/context/context_compaction.h"
+#include "core/formats/omp/context/context_notes.h"
+#include "core/formats/omp/context/context_pi.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_window.h"
 
 namespace arborfs::context {
+
 namespace {
 
 constexpr std::size_t kReadAhead = 256 * 1024;
@@ -143,12 +151,8 @@ Result<void> MessageReader::Drafter::take(const ContextPath::Step& step, std::si
   if (type != EntryType::message && type != EntryType::custom_message && type != EntryType::branch_summary) {
     return {};
   }
-  if (step.length > kLongestLoaded) {
-    add(type == EntryType::message          ? Piece::Kind::message
-        : type == EntryType::custom_message ? Piece::Kind::custom
-                                            : Piece::Kind::branch_summary,
-        step, place);
-    return {};
+  if (step.length > kLongestHeld) {
+    return entry_too_long(step.length);
   }
   ASSIGN_OR_RETURN(auto bytes, window_.view(step.entry.offset, step.length));
   if (bytes.size() < step.length) {
@@ -191,7 +195,7 @@ void MessageReader::Drafter::take_message(std::string_view entry, const ContextP
 }
 
 void MessageReader::Drafter::edit_last(const ContextPath::Step& step, std::size_t place, const ContextEdit& edit) {
-  if (drafts_.list.empty() || drafts_.list.back().step != place || step.length > kLongestLoaded) {
+  if (drafts_.list.empty() || drafts_.list.back().step != place) {
     return;
   }
   const bool is_custom = step.entry.type == EntryType::custom_message;
@@ -288,6 +292,214 @@ Result<std::optional<Drafts>> MessageReader::next(std::size_t steps) {
     }
   }
   return std::optional(drafter_->drafts());
+}
+
+namespace {
+
+void drop_blocks(json::Value& message, const std::vector<std::uint32_t>& dropped) {
+  json::Value* content = json::member(message, "content");
+  if (content == nullptr || !content->IsArray()) {
+    return;
+  }
+  rapidjson::SizeType kept = 0;
+  auto next_dropped = dropped.begin();
+  for (rapidjson::SizeType i = 0; i < content->Size(); ++i) {
+    json::Value& block = (*content)[i];
+    if (next_dropped != dropped.end() && *next_dropped == i) {
+      ++next_dropped;
+    } else if (!json::is_string(json::member(block, "type"), "redactedThinking")) {
+      if (json::is_string(json::member(block, "type"), "thinking") &&
+          json::is_truthy(json::member(block, "thinkingSignature"))) {
+        json::erase(block, "thinkingSignature");
+      }
+      if (kept != i) {
+        (*content)[kept] = std::move(block);
+      }
+      ++kept;
+    }
+  }
+  while (content->Size() > kept) {
+    content->PopBack();
+  }
+}
+
+std::string message_json(json::Document& entry, const Change* change) {
+  json::Value* message = json::member(static_cast<json::Value&>(entry), "message");
+  if (message == nullptr) {
+    return {};
+  }
+  if (change != nullptr) {
+    drop_blocks(*message, change->dropped_blocks);
+  }
+  return json::stringify(*message);
+}
+
+std::string custom_json(const json::Document& entry, Dialect dialect) {
+  const json::Value* type = json::member(entry, "customType");
+  const json::Value* display = json::member(entry, "display");
+  const json::Value* attribution = json::member(entry, "attribution");
+  std::string out = "{\"role\":\"custom\"";
+  if (dialect != Dialect::omp18) {
+    add_member(out, "customType", type);
+    add_member(out, "content", json::member(entry, "content"));
+    add_member(out, "display", display);
+    add_member(out, "details", json::member(entry, "details"));
+    add_member(out, "attribution", dialect == Dialect::pi ? nullptr : attribution);
+  } else {
+    const bool is_named = type != nullptr && type->IsString() && json::is_truthy(type);
+    add_member_json(out, "customType", is_named ? json::stringify(*type) : "\"custom-message\"");
+    add_member(out, "content", json::member(entry, "content"));
+    add_member_json(out, "display", display != nullptr && display->IsTrue() ? "true" : "false");
+    add_member(out, "details", json::member(entry, "details"));
+    if (attribution != nullptr) {
+      add_member_json(out, "attribution", json::is_string(attribution, "user") ? "\"user\"" : "\"agent\"");
+    }
+  }
+  add_member_json(out, "timestamp", date_json(json::member(entry, "timestamp")));
+  return out + "}";
+}
+
+std::string branch_summary_json(const json::Document& entry) {
+  std::string out = "{\"role\":\"branchSummary\"";
+  add_member(out, "summary", json::member(entry, "summary"));
+  add_member(out, "fromId", json::member(entry, "fromId"));
+  add_member_json(out, "timestamp", date_json(json::member(entry, "timestamp")));
+  return out + "}";
+}
+
+}  // namespace
+
+Result<std::string> render_piece(const Piece& piece, const Source& source) {
+  if (piece.kind == Piece::Kind::copy) {
+    return source.log->read(piece.offset, piece.length);
+  }
+  json::Document entry;
+  RETURN_IF_ERROR(load_entry(source, piece.offset, piece.length, entry));
+  const ContextEdit* edit = piece.change && piece.change->edit ? &*piece.change->edit : nullptr;
+  switch (piece.kind) {
+    case Piece::Kind::custom:
+      if (edit != nullptr) {
+        RETURN_IF_ERROR(replace_content(entry, "custom", *edit, source, entry));
+      }
+      return custom_json(entry, source.dialect);
+    case Piece::Kind::branch_summary:
+      return branch_summary_json(entry);
+    case Piece::Kind::compaction:
+      return compaction_message(entry, source, piece.change ? piece.change->history_rewrite_at : std::nullopt);
+    case Piece::Kind::notes:
+      return notes_message(entry);
+    case Piece::Kind::system_message:
+      return pi_system_message_json(entry);
+    default:
+      if (source.dialect == Dialect::pi) {
+        return pi_message_json(entry, edit, source);
+      }
+      return message_json(entry, piece.change.get());
+  }
+}
+
+namespace {
+
+class Repair {
+ public:
+  Repair(Drafts& drafts, const ContextPath& path) : drafts_(drafts), path_(path) {}
+  void run();
+
+ private:
+  void drop_dangling_calls(Draft& draft);
+  void drop_failed_turns();
+  void drop_results_of(const Draft& turn, std::size_t place);
+  std::size_t next_alive(std::size_t place);
+  [[nodiscard]] bool is_paired(const Call& call) const { return results_.contains(call.id); }
+
+  Drafts& drafts_;
+  const ContextPath& path_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> results_;  // places of tool results by call id
+  std::vector<std::size_t> next_;  // for a dropped draft, a later one that is not past the next draft kept
+};
+
+void Repair::drop_dangling_calls(Draft& draft) {
+  std::vector<std::uint32_t> dangling;
+  for (std::size_t i = draft.first_call; i < draft.first_call + std::size_t{draft.calls}; ++i) {
+    if (!is_paired(drafts_.calls[i])) {
+      dangling.push_back(drafts_.calls[i].block);
+    }
+  }
+  if (dangling.empty()) {
+    return;
+  }
+  if (dangling.size() + draft.redacted == draft.blocks) {
+    draft.is_dropped = true;
+    return;
+  }
+  const ContextPath::Step& step = path_.steps[draft.step];
+  draft.piece = {Piece::Kind::message, step.entry.offset, step.length,
+                 std::make_shared<Change>(Change{std::move(dangling), std::nullopt, std::nullopt})};
+}
+
+std::size_t Repair::next_alive(std::size_t place) {
+  std::size_t found = place;
+  while (found < drafts_.list.size() && drafts_.list[found].is_dropped) {
+    found = next_[found];
+  }
+  while (place < found) {
+    const std::size_t next = next_[place];
+    next_[place] = found;
+    place = next;
+  }
+  return found;
+}
+
+void Repair::drop_results_of(const Draft& turn, std::size_t place) {
+  for (std::size_t i = turn.first_call; i < turn.first_call + std::size_t{turn.calls}; ++i) {
+    const auto found = results_.find(drafts_.calls[i].id);
+    if (found == results_.end()) {
+      continue;
+    }
+    auto& places = found->second;
+    while (!places.empty() && places.back() > place) {
+      drafts_.list[places.back()].is_dropped = true;
+      places.pop_back();
+    }
+  }
+}
+
+void Repair::drop_failed_turns() {
+  next_.resize(drafts_.list.size());
+  std::iota(next_.begin(), next_.end(), std::size_t{1});
+  for (std::size_t place = drafts_.list.size(); place-- > 0;) {
+    Draft& draft = drafts_.list[place];
+    if (draft.is_dropped || draft.role != Draft::Role::assistant || !draft.has_failed) {
+      continue;
+    }
+    const std::size_t next = next_alive(place + 1);
+    if (next < drafts_.list.size() && drafts_.list[next].role == Draft::Role::interruption) {
+      continue;
+    }
+    draft.is_dropped = true;
+    drop_results_of(draft, place);
+  }
+}
+
+void Repair::run() {
+  for (std::size_t place = 0; place < drafts_.list.size(); ++place) {
+    const Draft& draft = drafts_.list[place];
+    if (draft.role == Draft::Role::tool_result && !drafts_.calls[draft.first_call].id.empty()) {
+      results_[drafts_.calls[draft.first_call].id].push_back(place);
+    }
+  }
+  for (Draft& draft : drafts_.list) {
+    if (draft.role == Draft::Role::assistant) {
+      drop_dangling_calls(draft);
+    }
+  }
+  drop_failed_turns();
+}
+
+}  // namespace
+
+void repair_as_18(Drafts& drafts, const ContextPath& path) {
+  Repair(drafts, path).run();
 }
 
 }  // namespace arborfs::context

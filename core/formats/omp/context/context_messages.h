@@ -1,5 +1,5 @@
 // The messages of a context before they are laid out: the source of each, and the facts that omp18's repairs need.
-// Internal to core/model.
+// Internal to this folder.
 #pragma once
 
 #include <cstdint>

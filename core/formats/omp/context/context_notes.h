@@ -1,11 +1,21 @@
 // The notebook that the model keeps in `custom` entries of the type experimental_context_notes (omp/FORMAT.md M1 to
-// M3). omp18 only. Internal to core/model.
+// M3). omp18 only. Internal to this folder.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/formats/omp/context/context_source.h"
+
+namespace arborfs {
+
+/// A prompt as omp18 formats it after filling in the template (omp/FORMAT.md M3). Pure, any thread. Removes white space
+/// at the ends of lines, runs of blank lines and blank lines before a closing tag, and trims the cells of tables. In
+/// fenced code, removes only white space at the ends of lines. The result ends without a line feed.
+std::string formatted_prompt(std::string_view wtf8);
+
+}  // namespace arborfs
 
 namespace arborfs::context {
 

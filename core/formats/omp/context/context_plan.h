@@ -1,12 +1,12 @@
 // Which entries of a path the model sees: compactions and resets hide earlier ones (omp/FORMAT.md C16 to C20,
-// K2 to K4, M1 to M5). Internal to core/model.
+// K2 to K4, M1 to M5). Internal to this folder.
 #pragma once
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/context/context_edits.h"
+#include "core/formats/omp/context/context_pi.h"
 #include "core/formats/omp/context/context_source.h"
 
 namespace arborfs::context {

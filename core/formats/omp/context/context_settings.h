@@ -1,5 +1,5 @@
 // The settings in effect at the end of a path: the part of a context after its messages (omp/FORMAT.md C9 to C13).
-// Internal to core/model.
+// Internal to this folder.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,6 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/omp/context/blob_references.h"
-#include "core/formats/omp/context/oversized.h"
 #include "core/json/date.h"
 #include "core/json/json_cursor.h"
 
@@ -49,10 +48,20 @@ void drop_provider_payload(json::Document& entry, Dialect dialect) {
 
 }  // namespace
 
+namespace {
+
+Result<std::string> read_held(const Source& source, std::uint64_t offset, std::uint64_t length) {
+  return length > kLongestHeld ? Result<std::string>(entry_too_long(length)) : source.log->read(offset, length);
+}
+
+}  // namespace
+
+Result<std::string> read_entry(const Source& source, const ContextPath::Step& step) {
+  return read_held(source, step.entry.offset, step.length);
+}
+
 Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out) {
-  const bool is_oversized = length > kLongestLoaded;
-  ASSIGN_OR_RETURN(const auto bytes,
-                   is_oversized ? short_members_json(*source.log, offset, length) : source.log->read(offset, length));
+  ASSIGN_OR_RETURN(const auto bytes, read_held(source, offset, length));
   if (!json::parse(bytes, out)) {
     return log_changed_meanwhile();
   }

@@ -1,4 +1,4 @@
-// Data that all steps of building a context share, and how they read entries. Internal to core/model.
+// Data that all steps of building a context share, and how they read entries. Internal to this folder.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,6 @@
 
 namespace arborfs::context {
 
-/// Entries longer than this are never held in memory.
-inline constexpr std::uint64_t kLongestLoaded = 64U * 1024 * 1024;
-
 /// Must live as long as the context that was built from it, because parts of that are rendered when they are read.
 struct Source {
   std::shared_ptr<const LogSource> log;
@@ -23,12 +20,13 @@ struct Source {
   bool version_below_3 = false;
 };
 
-/// Parses an entry into the form that the agent holds in memory: migrated, blobs resolved, provider payloads dropped
-/// (omp/FORMAT.md D5, E10, C22). From an entry longer than kLongestLoaded, loads only the short members. Errors: io;
-/// stale if the bytes are no longer JSON.
 inline Error log_changed_meanwhile() {
   return {Errc::stale, "the log changed while its context was computed; try again"};
 }
+/// The bytes of an entry. Errors: too_large (entry_too_long), stale, io.
+Result<std::string> read_entry(const Source& source, const ContextPath::Step& step);
+/// Parses an entry into the form that the agent holds in memory: migrated, blobs resolved, provider payloads dropped
+/// (omp/FORMAT.md D5, E10, C22). Errors: too_large (entry_too_long), io; stale if the bytes are no longer JSON.
 Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out);
 
 /// True if the message of a `message` entry can be copied verbatim from the log. `message` is its JSON text.

@@ -4,9 +4,7 @@
 #include <array>
 #include <limits>
 
-#include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/number.h"
 
 namespace arborfs {
 namespace {
@@ -15,15 +13,18 @@ constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 // The number that JavaScript's `sum += value` adds for a JSON value: null and false count as 0, true as 1. NaN for an
 // absent value, a string or a container.
-double as_addend(std::string_view literal) {
-  if (literal == "null" || literal == "false") {
-    return 0;
+template <class Node>
+double as_addend(const Node& value) {
+  switch (value.kind()) {
+    case NodeKind::null:
+      return 0;
+    case NodeKind::boolean:
+      return value.boolean() ? 1 : 0;
+    case NodeKind::number:
+      return value.number();
+    default:
+      return kMissing;
   }
-  if (literal == "true") {
-    return 1;
-  }
-  const bool is_number = !literal.empty() && (literal[0] == '-' || (literal[0] >= '0' && literal[0] <= '9'));
-  return is_number ? json::number_value(literal) : kMissing;
 }
 
 // The last two numbers are optional.
@@ -50,7 +51,7 @@ std::uint8_t counts_in(EntryType type, bool is_task) {
   }
 }
 
-// The sum for a member with the raw key `key`; null for other members.
+// The sum for a member with that key; null for other members.
 struct Field {
   std::string_view key;
   double Usage::*sum;
@@ -63,92 +64,29 @@ double* sum_of(Usage& usage, std::string_view key) {
                                Field{"totalTokens", &Usage::total_tokens},
                                Field{"premiumRequests", &Usage::premium_requests}};
   const auto* const found =
-      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return skim::means(key, field.key); });
+      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return key == field.key; });
   return found == kFields.end() ? nullptr : &(usage.*found->sum);
 }
 
-// A JSON value as a piece of text; empty if it is absent.
-class TextValue {
- public:
-  explicit TextValue(std::string_view text) : text_(text) {}
-  [[nodiscard]] bool is_object() const { return text_.starts_with('{'); }
-  [[nodiscard]] bool is_null() const { return text_ == "null"; }
-  [[nodiscard]] bool is(std::string_view string) const { return skim::is_string(text_, string); }
-  [[nodiscard]] double addend() const { return as_addend(text_); }
-  [[nodiscard]] TextValue member(std::string_view key) const { return TextValue(skim::member(text_, key)); }
-  template <class Visit>
-  void each_member(const Visit& visit) const {
-    for (skim::Cursor members(text_); members.next();) {
-      visit(members.key(), TextValue(members.value()));
-    }
-  }
+template <class Node>
+bool is_text(const Node& value, std::string_view text) {
+  return value.kind() == NodeKind::string && value.text() == text;
+}
 
- private:
-  std::string_view text_;
-};
-
-// The same for an entry that was indexed as Places.
-class PlacedValue {
- public:
-  using Place = json::Places::Place;
-  PlacedValue(const json::Places& places, std::optional<Place> place)
-      : places_(places), place_(place), lead_(place ? places.lead(*place) : '\0') {}
-  [[nodiscard]] bool is_object() const { return lead_ == '{'; }
-  [[nodiscard]] bool is_null() const { return lead_ == 'n'; }
-  [[nodiscard]] bool is(std::string_view string) const {
-    return lead_ == '"' && skim::means(places_.string(*place_), string);
-  }
-  [[nodiscard]] double addend() const {
-    return !place_ || lead_ == '"' || lead_ == '{' || lead_ == '[' ? kMissing : as_addend(places_.scalar(*place_));
-  }
-  [[nodiscard]] PlacedValue member(std::string_view key) const {
-    return {places_, place_ ? skim::member(places_, *place_, key) : std::nullopt};
-  }
-  template <class Visit>
-  void each_member(const Visit& visit) const {
-    for (json::Places::Cursor members(places_, *place_); !members.done(); members.step()) {
-      visit(members.key(), PlacedValue(places_, members.value()));
-    }
-  }
-
- private:
-  const json::Places& places_;
-  std::optional<Place> place_;
-  char lead_;
-};
-
-// The usage object of an entry, if it has one.
-template <class Value>
-std::optional<Value> usage_of(EntryType type, const Value& entry, bool& is_task) {
+// The usage object of an entry; missing if it has none. Sets `is_task` for that of a sub-agent, as omp's task tool
+// reports it.
+template <class Node>
+Node usage_of(EntryType type, const Node& entry, bool& is_task) {
   if (type != EntryType::message) {
     return entry.member("usage");
   }
-  const Value message = entry.member("message");
-  const Value role = message.member("role");
-  if (role.is("assistant")) {
+  const Node message = entry.member("message");
+  const Node role = message.member("role");
+  if (is_text(role, "assistant")) {
     return message.member("usage");
   }
-  is_task = role.is("toolResult") && message.member("toolName").is("task");
-  return is_task ? std::optional(message.member("details").member("usage")) : std::nullopt;
-}
-
-template <class Value>
-std::optional<Usage> find_in(EntryType type, const Value& entry) {
-  Usage usage = kNothing;
-  bool is_task = false;  // of a sub-agent, as omp's task tool reports it
-  const auto object = usage_of(type, entry, is_task);
-  if (!object || !object->is_object()) {
-    return std::nullopt;
-  }
-  usage.counts_in = counts_in(type, is_task);
-  object->each_member([&usage](std::string_view key, const Value& value) {
-    if (double* const sum = sum_of(usage, key)) {
-      *sum = value.addend();
-    } else if (skim::means(key, "cost")) {
-      usage.cost = value.is_null() ? 0 : value.member("total").addend();
-    }
-  });
-  return usage;
+  is_task = is_text(role, "toolResult") && is_text(message.member("toolName"), "task");
+  return is_task ? message.member("details").member("usage") : Node();
 }
 
 bool may_have_usage(EntryType type) {
@@ -164,15 +102,35 @@ bool may_have_usage(EntryType type) {
   }
 }
 
-}  // namespace
-
-std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
-  const bool is_worth_it = type == EntryType::model_usage || skim::contains(raw, "usage") || skim::contains(raw, "\\u");
-  return may_have_usage(type) && is_worth_it ? find_in(type, TextValue(raw)) : std::nullopt;
+template <class Node>
+std::optional<Usage> find_in(EntryType type, const Node& entry) {
+  bool is_task = false;
+  const Node object = may_have_usage(type) ? usage_of(type, entry, is_task) : Node();
+  if (object.kind() != NodeKind::object) {
+    return std::nullopt;
+  }
+  Usage usage = kNothing;
+  usage.counts_in = counts_in(type, is_task);
+  std::string_view key;
+  for (typename Node::Cursor members(object); !members.done();) {
+    const Node value = members.next(key);
+    if (double* const sum = sum_of(usage, key)) {
+      *sum = as_addend(value);
+    } else if (key == "cost") {
+      usage.cost = value.kind() == NodeKind::null ? 0 : as_addend(value.member("total"));
+    }
+  }
+  return usage;
 }
 
-std::optional<Usage> find_usage(EntryType type, const json::Places& entry) {
-  return may_have_usage(type) ? find_in(type, PlacedValue(entry, 0)) : std::nullopt;
+}  // namespace
+
+std::optional<Usage> find_usage(EntryType type, const FastNode& entry) {
+  return find_in(type, entry);
+}
+
+std::optional<Usage> find_usage(EntryType type, const SlowNode& entry) {
+  return find_in(type, entry);
 }
 
 std::string model_of(EntryType type, std::string_view raw) {

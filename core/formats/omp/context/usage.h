@@ -6,15 +6,14 @@
 #include <string_view>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/json/places.h"
 #include "core/model/usage.h"
+#include "core/render/node.h"
 
 namespace arborfs {
 
-/// The usage of an entry with the JSON text `raw`; nullopt if it has none, which is usually cheap to detect.
-std::optional<Usage> find_usage(EntryType type, std::string_view raw);
-/// The same for an entry that was indexed as Places.
-std::optional<Usage> find_usage(EntryType type, const json::Places& entry);
+/// The usage of an entry; nullopt if it has none. For its JSON text, see omp_text.h.
+std::optional<Usage> find_usage(EntryType type, const FastNode& entry);
+std::optional<Usage> find_usage(EntryType type, const SlowNode& entry);
 
 /// The model that an entry with usage names; "" if it names none.
 std::string model_of(EntryType type, std::string_view raw);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "core/doctor/tree_findings.h"
-#include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
-#include "core/log/entry_types.h"
+#include "core/log/log_index.h"
 #include "core/render/text.h"
 
 namespace arborfs {

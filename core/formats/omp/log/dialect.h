@@ -1,7 +1,9 @@
-// The rules by which a log of omp or pi is read.
+// The rules by which a log of omp or pi is read, and what shows which agent wrote a record (omp/FORMAT.md H5, J3, K5,
+// O2). Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/log/log_index.h"
 
@@ -14,5 +16,26 @@ enum class Dialect : DialectNumber { omp13, omp18, pi };
 inline Dialect dialect_of(const LogIndex& index) {
   return Dialect{index.dialect()};
 }
+
+/// Which of the hint keys a record has: one bit for each pair of a key and an entry type for which it is a hint.
+using DialectHints = std::uint32_t;
+
+/// The bits of a key at the top level of a record; 0 if the key is not a hint.
+DialectHints dialect_hint_of(std::string_view key);
+
+/// True if one of `keys` is written into entries of `type` only by the younger generation of omp.
+bool has_omp18_key(DialectHints keys, EntryType type);
+/// The same, for keys that omp of any generation writes and pi does not.
+bool has_omp_key(DialectHints keys, EntryType type);
+/// The same, for keys that only pi writes.
+bool has_pi_key(DialectHints keys, EntryType type);
+/// True if omp writes entries of `type` and pi does not.
+bool is_omp_type(EntryType type);
+
+/// True for types that only the younger generation writes (omp/FORMAT.md J3).
+bool is_omp18_type(EntryType type);
+
+/// Only pi writes these (omp/FORMAT.md O2).
+bool is_pi_type(EntryType type);
 
 }  // namespace arborfs

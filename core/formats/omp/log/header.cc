@@ -1,15 +1,16 @@
 #include "core/formats/omp/log/header.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/log/record_scanner.h"
-#include "core/formats/omp/log/session_name.h"
 #include "core/json/document.h"
+#include "core/json/js_text.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 
@@ -81,10 +82,10 @@ std::string problem_of(const json::Value& value) {
 
 // Migrates the document to the current version, and records in `out` the consequences of the old version for the
 // entries.
-void migrate(json::Document& document, SessionHeader& out) {
+void migrate(json::Document& document, Header& out) {
   const double version = version_of(document);
-  out.header.writable_version = !(version > kCurrentVersion);
-  out.header.migrated = !(version >= kCurrentVersion);
+  out.writable_version = !(version > kCurrentVersion);
+  out.migrated = !(version >= kCurrentVersion);
   out.gives_ids = version < 2;
   if (version < kCurrentVersion) {
     json::set(document, "version", json::Value(kCurrentVersion), document);
@@ -95,6 +96,18 @@ void migrate(json::Document& document, SessionHeader& out) {
 bool looks_like_slot(std::string_view line) {
   const auto has = [line](std::string_view text) { return line.find(text) != std::string_view::npos; };
   return has("title") && (has("\"pad\"") || has("\\"));
+}
+
+constexpr std::string_view kType = "\"session_info\"";
+constexpr std::uint64_t kSearched = 4 << 20;
+
+/// The name that a line gives the session; nothing when the line is not a session_info.
+std::optional<std::string> name_in(std::string_view line) {
+  json::Document entry;
+  if (!json::parse(line, entry) || !entry.IsObject() || !json::is_string(json::member(entry, "type"), "session_info")) {
+    return std::nullopt;
+  }
+  return std::string(trimmed(json::string_member(entry, "name").value_or("")));
 }
 
 Header invalid_header(std::string problem, bool has_slot) {
@@ -159,15 +172,14 @@ void set_name(Header& header, const std::string& name) {
   }
 }
 
-SessionHeader make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot) {
-  SessionHeader out;
+Header make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot) {
   json::Document document;
   static_cast<void>(json::parse(json, document));
-  out.header = invalid_header(problem_of(document), slot.has_value());
-  out.header.offset = offset;
-  out.header.length = json.size();
-  out.header.valid = out.header.problem.empty();
-  if (!out.header.valid) {
+  Header out = invalid_header(problem_of(document), slot.has_value());
+  out.offset = offset;
+  out.length = json.size();
+  out.valid = out.problem.empty();
+  if (!out.valid) {
     return out;
   }
   if (slot) {
@@ -175,27 +187,63 @@ SessionHeader make_header(std::string_view json, std::uint64_t offset, const std
     put_or_erase(document, "titleSource", slot->source);
   }
   migrate(document, out);
-  json::stringify(document, out.header.json);
-  out.header.id = text_of(document, "id");
-  out.header.cwd = text_of(document, "cwd");
-  out.header.title = text_of(document, "title");
-  out.header.parent_session = text_of(document, "parentSession");
-  out.header.timestamp = text_of(document, "timestamp");
+  json::stringify(document, out.json);
+  out.id = text_of(document, "id");
+  out.cwd = text_of(document, "cwd");
+  out.title = text_of(document, "title");
+  out.parent_session = text_of(document, "parentSession");
+  out.timestamp = text_of(document, "timestamp");
   return out;
 }
 
-Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offset, std::uint64_t length,
-                                          const std::optional<TitleSlot>& slot) {
+Result<Header> read_session_header(LogWindow& window, std::uint64_t offset, std::uint64_t length,
+                                   const std::optional<TitleSlot>& slot) {
   if (length > kLongestHeader) {
-    SessionHeader out;
-    out.header = invalid_header("the log's first record is too long for a session header", slot.has_value());
-    out.header.offset = offset;
-    out.header.length = length;
+    Header out = invalid_header("the log's first record is too long for a session header", slot.has_value());
+    out.offset = offset;
+    out.length = length;
     return out;
   }
   const auto size = static_cast<std::size_t>(length);
   ASSIGN_OR_RETURN(auto text, window.view(offset, size));
   return make_header(text.substr(0, size), offset, slot);
+}
+
+bool is_uuid(std::string_view id) {
+  constexpr std::string_view kShape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return id.size() == kShape.size() && std::equal(id.begin(), id.end(), kShape.begin(), [](char c, char shape) {
+           return shape == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
+         });
+}
+
+Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uint64_t offset, std::uint64_t length) {
+  const auto size = static_cast<std::size_t>(length);
+  ASSIGN_OR_RETURN(const auto text, window.view(offset, size));
+  return std::optional(name_in(text.substr(0, size)).value_or(""));
+}
+
+/// From the last line to the first, each parsed once at most.
+Result<std::optional<std::string>> find_session_name(const LogSource& log) {
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  const std::uint64_t from = size - std::min(size, kSearched);
+  auto read = log.read(from, size - from);
+  if (!read) {
+    return read.error().code == Errc::stale ? Result<std::optional<std::string>>(std::nullopt) : read.error();
+  }
+  std::string_view left = *read;
+  for (std::size_t at = left.rfind(kType); at != std::string_view::npos; at = left.rfind(kType)) {
+    const std::size_t line_feed = left.rfind('\n', at);
+    if (line_feed == std::string_view::npos && from != 0) {
+      break;  // the line begins before the bytes read so far
+    }
+    const std::size_t start = line_feed == std::string_view::npos ? 0 : line_feed + 1;
+    const std::string_view line = left.substr(start, left.find('\n', at) - start);
+    if (auto name = line.size() <= kLongestNamingEntry ? name_in(line) : std::nullopt) {
+      return name;
+    }
+    left = left.substr(0, start);
+  }
+  return std::optional<std::string>();
 }
 
 }  // namespace arborfs

@@ -1,5 +1,6 @@
-// The head of a log: the title slot of the younger generation, the session's header, and the consequences of its
-// version (omp/FORMAT.md E2 to E10, A12). Pure functions, except those that read from a window; any thread.
+// The head of a log: the title slot of the younger generation, the session's header, the consequences of its version
+// (omp/FORMAT.md E2 to E10, A12), and the name that a session of pi has. Pure functions, except those that read; any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +31,6 @@ struct LogHead {
 /// Looks for a slot in the first physical line; there is none by the rules of omp13. Errors: those of the window.
 Result<LogHead> read_head(LogWindow& window, std::optional<Dialect> dialect);
 
-struct SessionHeader {
-  Header header;
-  bool gives_ids = false;  // version 1: ids and parents are generated (omp/FORMAT.md E9)
-};
-
 /// Puts the name that a session_info gives into a header and its JSON; "" removes the title.
 void set_name(Header& header, const std::string& name);
 
@@ -43,10 +39,24 @@ Header missing_header(bool has_slot);
 
 /// Makes the header from the log's first value, applying slot and migration; invalid if that value is not a header.
 /// `offset` and the length of `json` are stored in it.
-SessionHeader make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot);
+Header make_header(std::string_view json, std::uint64_t offset, const std::optional<TitleSlot>& slot);
 
 /// The same for a value that is read from the log. Errors: those of the window.
-Result<SessionHeader> read_session_header(LogWindow& window, std::uint64_t offset, std::uint64_t length,
-                                          const std::optional<TitleSlot>& slot);
+Result<Header> read_session_header(LogWindow& window, std::uint64_t offset, std::uint64_t length,
+                                   const std::optional<TitleSlot>& slot);
+
+/// Without a title slot and a title in the header, only pi gives sessions such an id (omp/FORMAT.md F2).
+bool is_uuid(std::string_view id);
+
+/// Longer session_info entries name nothing.
+inline constexpr std::uint64_t kLongestNamingEntry = 64 << 10;
+
+/// The name that the session_info entry at that place gives a session of pi, trimmed; "" if it has none (pi/FORMAT.md
+/// C6). Errors: those of the window.
+Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uint64_t offset, std::uint64_t length);
+
+/// The name in the last session_info of the log, found from its end without an index. Nothing if the last 4 MiB have
+/// none: reading the head of a log must stay quick. Errors: io.
+Result<std::optional<std::string>> find_session_name(const LogSource& log);
 
 }  // namespace arborfs

@@ -8,7 +8,8 @@
 
 namespace arborfs {
 
-const LogReader& omp_reader();
+/// With `forced`, for conformance tests, every log is read by the rules of that dialect; else they are chosen per log.
+const LogReader& omp_reader(std::optional<Dialect> forced = std::nullopt);
 
 /// Reads only the head of a log as it was opened (4 KiB; up to 1 MiB if the first value is long or late). The result is
 /// the header of the full index, except that a log of pi is recognised by its header only and a first record past the

@@ -1,9 +1,16 @@
 #include "core/formats/omp/log/record_scanner.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "core/base/result_macros.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/json/document.h"
+#include "core/json/escapes.h"
+#include "core/json/places.h"
+#include "core/log/line_pipeline.h"
 
 namespace arborfs {
 
@@ -14,7 +21,6 @@ using Verdict = json::ValueScanner::Verdict;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::uint64_t kStreamedFrom = 8 * 1024 * 1024;
-constexpr std::size_t kFirstLook = 16 * 1024;  // enough for most lines
 
 // In a hostile log, each line may make the scanner read all lines after it and then read them again. The scan gives up
 // when the bytes read again exceed kRescanFloor + kRescanTimes * the size of the log.
@@ -31,30 +37,350 @@ std::size_t find_newline(std::string_view text) {
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-std::string_view without_space_at_end(std::string_view text) {
-  while (!text.empty() && is_space(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
+bool is_escaped(std::string_view string) {
+  return string.find('\\') != std::string_view::npos;
 }
 
+static_assert(StretchBuffer::kPadding >= json::Places::kPadding && StretchBuffer::kPadding >= json::kEscapePadding);
+
 }  // namespace
+
+/// Reads the lines that are one plain record and nothing else.
+namespace plain {
+
+/// A fast parser for records in the form that agents write, on the places that simdjson finds: fields point into the
+/// text, and nothing is copied or converted. Used by one thread.
+class Parser {
+ public:
+  /// True if `text` is one value by the strictest reading and its fields are plain: no numbers, arrays or objects, and
+  /// no escapes. `text` must start with { or [, must not end with white space, and json::Places::kPadding bytes after
+  /// it must be readable. Fills the fields but not offset and length; their texts point into `text`. False says nothing
+  /// about `text`.
+  bool parse(std::string_view text, RecordFields& record) {
+    record = RecordFields();
+    return places_.find(text) && note_fields(record) && json::has_valid_escapes(text);
+  }
+
+ private:
+  bool note_fields(RecordFields& record);
+  bool note_member(const json::Places::Cursor& member, RecordFields& record);
+  bool note_role(json::Places::Place message, FieldValue& role);
+  bool note(json::Places::Place value, FieldValue& field);
+
+  json::Places places_;
+};
+
+// False if the fields are not plain.
+bool Parser::note_fields(RecordFields& record) {
+  if (places_.lead(0) == '[') {
+    record.shape = RecordFields::Shape::array;
+    return true;
+  }
+  for (json::Places::Cursor members(places_, 0); !members.done(); members.step()) {
+    if (!note_member(members, record)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// False if the member is not plain.
+bool Parser::note_member(const json::Places::Cursor& member, RecordFields& record) {
+  const std::string_view key = member.key();
+  if (is_escaped(key)) {
+    return false;
+  }
+  if (key == "message") {
+    return note_role(member.value(), record.role);
+  }
+  if (FieldValue* const field = field_of(record, key)) {
+    return note(member.value(), *field);
+  }
+  record.hints |= dialect_hint_of(key);
+  return true;
+}
+
+// A later `message` replaces an earlier one, including all its members (omp/FORMAT.md A9).
+bool Parser::note_role(json::Places::Place message, FieldValue& role) {
+  role = FieldValue();
+  if (places_.lead(message) != '{') {
+    return true;
+  }
+  for (json::Places::Cursor members(places_, message); !members.done(); members.step()) {
+    const std::string_view key = members.key();
+    if (is_escaped(key) || (key == "role" && !note(members.value(), role))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Parser::note(json::Places::Place value, FieldValue& field) {
+  field = FieldValue();
+  switch (places_.lead(value)) {
+    case '"':
+      field.kind = FieldValue::Kind::string;
+      field.text = places_.string(value);
+      return !is_escaped(field.text);
+    case 't':
+    case 'f':
+      field.kind = FieldValue::Kind::boolean;
+      field.truth = places_.lead(value) == 't';
+      return true;
+    case 'n':
+      field.kind = FieldValue::Kind::null;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A line that is one plain record and nothing else.
+struct Line {
+  RecordFields record;
+  std::uint64_t next = 0;  // where the following line starts
+};
+
+/// Those of a stretch, for LinePipeline.
+struct Lines {
+  using Parser = plain::Parser;
+  /// Longer lines are left to the exact reader, because the places of a text may take several times its size.
+  static constexpr LongLines kLongLines{std::uint64_t{2} << 20U, false};
+  /// Limits the memory of a stretch of tiny lines; agents' lines are longer.
+  static constexpr std::size_t kMostLines = 8192;
+  static constexpr std::size_t kUsualLines = 1024;
+  std::vector<Line> lines;
+
+  void clear() { lines.clear(); }
+  void take(const LineReader::Line& line, Parser& parser) {
+    const bool is_container = line.text.starts_with('{') || line.text.starts_with('[');
+    if (!line.is_ended || !is_container || lines.size() == kMostLines) {
+      return;
+    }
+    lines.reserve(kUsualLines);
+    Line& made = lines.emplace_back();
+    if (!parser.parse(line.text, made.record)) {
+      lines.pop_back();
+      return;
+    }
+    made.record.offset = line.offset;
+    made.record.length = line.length;
+    made.next = line.next;
+  }
+};
+
+}  // namespace plain
+
+namespace {
+
+constexpr std::size_t kLongestEscape = 12;  // a surrogate pair
+
+// The value of a string literal. Unless `complete`, the literal may have been cut at any byte.
+std::string unescape(std::string_view literal, bool complete) {
+  json::Document value;
+  if (complete) {
+    return json::parse(literal, value) && value.IsString() ? std::string(json::as_string(value)) : std::string();
+  }
+  for (std::size_t back = 0; back <= kLongestEscape && back < literal.size(); ++back) {
+    std::string closed(literal.substr(0, literal.size() - back));
+    closed += '"';
+    if (json::parse(closed, value) && value.IsString()) {
+      return std::string(json::as_string(value));
+    }
+  }
+  return {};
+}
+
+std::string spelled_key(std::string_view key) {
+  if (key.find('\\') == std::string_view::npos) {
+    return std::string(key);
+  }
+  std::string literal = "\"";
+  literal += key;
+  literal += '"';
+  return unescape(literal, true);
+}
+
+// The longest spelling of a key that matters here: every letter as \u00xx.
+constexpr std::size_t kLongestKey = 28 * 6;
+
+}  // namespace
+
+/// Reads plain lines ahead of the scan, on its thread and, for a big log, on a helper.
+class RecordScanner::ReadAhead {
+ public:
+  ReadAhead(const LogSource& log, std::uint64_t begin, const LogWindow& window)
+      : stretches_(log, begin, window.end(), window.cancelled()), rows_end_(begin) {}
+
+  /// The plain line that starts at `offset`, which is never less than in the previous call; null if there is none.
+  /// Valid until the next call. Errors: those of LinePipeline::next().
+  Result<const plain::Line*> line_at(std::uint64_t offset) {
+    if (offset >= rows_end_) {
+      ASSIGN_OR_RETURN(rows_, stretches_.next(offset));
+      rows_end_ = rows_ == nullptr ? UINT64_MAX : stretches_.end_of_rows();
+      at_ = 0;
+    }
+    if (rows_ == nullptr) {
+      return nullptr;
+    }
+    while (at_ < rows_->lines.size() && rows_->lines[at_].record.offset < offset) {
+      ++at_;
+    }
+    const bool is_found = at_ < rows_->lines.size() && rows_->lines[at_].record.offset == offset;
+    return is_found ? &rows_->lines[at_] : nullptr;
+  }
+
+ private:
+  LinePipeline<plain::Lines> stretches_;
+  const plain::Lines* rows_ = nullptr;
+  std::size_t at_ = 0;      // in rows_
+  std::uint64_t rows_end_;  // later lines are not in rows_
+};
+
+/// Collects the fields of a record from the events of a ValueScanner, for values that are too long, too deep or too
+/// unusual for plain::Parser. Memory is bounded by one text for each field.
+class RecordScanner::StreamedRecord final : public json::FieldObserver {
+ public:
+  /// Fields that are arrays or objects are kept as JSON text up to this many bytes, longer ones as [] or {}.
+  static constexpr std::uint64_t kMaxContainer = json::ValueScanner::kMaxObservedBytes;
+
+  /// Forgets all observed fields.
+  void reset();
+
+  void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) override;
+  void on_container(std::string_view key, char opener, std::uint64_t offset) override;
+  void on_container_end(std::uint64_t offset) override;
+
+  /// The record. Call it when the value has ended; the value is `length` bytes from `offset` on. The record's texts are
+  /// valid until reset(). Reads the texts of containers from the window; errors: those of the window.
+  Result<RecordFields> finish(LogWindow& window, std::uint64_t offset, std::uint64_t length);
+
+ private:
+  struct Container {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    char opener = 0;
+  };
+  void take(FieldValue& field, std::string_view raw, bool complete);
+  Result<void> read_container(LogWindow& window, std::uint64_t base, const Container& container, FieldValue& field);
+
+  RecordFields record_;
+  std::map<FieldValue*, std::string> texts_;     // of fields of record_
+  std::map<FieldValue*, Container> containers_;  // the last one of each field
+  Container* open_ = nullptr;
+};
+
+void RecordScanner::StreamedRecord::reset() {
+  record_ = RecordFields();
+  texts_.clear();
+  containers_.clear();
+  open_ = nullptr;
+}
+
+void RecordScanner::StreamedRecord::on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw,
+                                              bool complete) {
+  if (key.size() > kLongestKey || parent_key.size() > kLongestKey) {
+    return;
+  }
+  const std::string name = spelled_key(key);
+  if (!parent_key.empty()) {
+    if (name == "role" && spelled_key(parent_key) == "message") {
+      take(record_.role, raw, complete);
+    }
+    return;
+  }
+  if (name == "message") {
+    record_.role = FieldValue();
+  } else if (FieldValue* field = field_of(record_, name)) {
+    take(*field, raw, complete);
+  } else {
+    record_.hints |= dialect_hint_of(name);
+  }
+}
+
+void RecordScanner::StreamedRecord::on_container(std::string_view key, char opener, std::uint64_t offset) {
+  open_ = nullptr;
+  if (key.size() > kLongestKey) {
+    return;
+  }
+  const std::string name = spelled_key(key);
+  if (name == "message") {
+    record_.role = FieldValue();
+  } else if (FieldValue* field = field_of(record_, name)) {
+    *field = FieldValue();
+    field->kind = FieldValue::Kind::container;
+    open_ = &containers_.insert_or_assign(field, Container{offset, offset, opener}).first->second;
+  } else {
+    record_.hints |= dialect_hint_of(name);
+  }
+}
+
+void RecordScanner::StreamedRecord::on_container_end(std::uint64_t offset) {
+  if (open_ != nullptr) {
+    open_->end = offset;
+    open_ = nullptr;
+  }
+}
+
+Result<RecordFields> RecordScanner::StreamedRecord::finish(LogWindow& window, std::uint64_t offset,
+                                                           std::uint64_t length) {
+  for (const auto& [field, container] : containers_) {
+    if (field->kind == FieldValue::Kind::container) {
+      RETURN_IF_ERROR(read_container(window, offset, container, *field));
+    }
+  }
+  record_.offset = offset;
+  record_.length = length;
+  return record_;
+}
+
+void RecordScanner::StreamedRecord::take(FieldValue& field, std::string_view raw, bool complete) {
+  field = FieldValue();
+  if (raw.front() == '"') {
+    field.kind = FieldValue::Kind::string;
+    field.text = texts_[&field] = unescape(raw, complete);
+  } else if (raw == "null") {
+    field.kind = FieldValue::Kind::null;
+  } else if (raw == "true" || raw == "false") {
+    field.kind = FieldValue::Kind::boolean;
+    field.truth = raw == "true";
+  } else {
+    json::Document value;
+    field.kind = FieldValue::Kind::number;
+    field.number = json::parse(raw, value) && value.IsNumber() ? value.GetDouble() : 0;
+  }
+}
+
+Result<void> RecordScanner::StreamedRecord::read_container(LogWindow& window, std::uint64_t base,
+                                                           const Container& container, FieldValue& field) {
+  std::string& text = texts_[&field];
+  text.clear();
+  if (container.end - container.start > kMaxContainer) {
+    text = container.opener == '{' ? "{}" : "[]";
+  } else {
+    const auto size = static_cast<std::size_t>(container.end - container.start);
+    ASSIGN_OR_RETURN(auto bytes, window.view(base + container.start, size));
+    json::canonicalize(bytes.substr(0, size), text);
+  }
+  field.text = text;
+  return {};
+}
 
 bool has_lenient_boms(const LogSource& log, std::uint64_t size) {
   return !log.is_decoded() && size >= kStreamedFrom;
 }
 
-RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, ParallelLineReader* ahead,
-                             const ScanObserver* noter)
+RecordScanner::RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, const LogSource* ahead)
     : window_(window),
       at_(start),
       bom_on_any_line_(bom_on_any_line),
-      ahead_(ahead),
-      fast_(noter),
-      scanner_(&observed_) {}
+      ahead_(ahead == nullptr ? nullptr : std::make_unique<ReadAhead>(*ahead, start.offset, window)),
+      observed_(std::make_unique<StreamedRecord>()),
+      scanner_(observed_.get()) {}
+
+RecordScanner::~RecordScanner() = default;
 
 Result<const RecordFields*> RecordScanner::next() {
-  notes_ = nullptr;
   for (;;) {
     ASSIGN_OR_RETURN(auto found, step());
     if (found == Found::end) {
@@ -72,8 +398,10 @@ Result<const RecordFields*> RecordScanner::next() {
 
 Result<RecordScanner::Found> RecordScanner::step() {
   switch (at_.phase) {
-    case Phase::line_start:
-      return take_line_ahead() ? Result<Found>(Found::record) : find_value();
+    case Phase::line_start: {
+      ASSIGN_OR_RETURN(const bool is_taken, take_line_ahead());
+      return is_taken ? Result<Found>(Found::record) : find_value();
+    }
     case Phase::before_value:
       return find_value();
     default:
@@ -82,13 +410,15 @@ Result<RecordScanner::Found> RecordScanner::step() {
 }
 
 // Takes the line from the read-ahead, if it is there.
-bool RecordScanner::take_line_ahead() {
-  const ParallelLineReader::Line* line = ahead_ == nullptr ? nullptr : ahead_->line_at(at_.offset);
+Result<bool> RecordScanner::take_line_ahead() {
+  if (ahead_ == nullptr) {
+    return false;
+  }
+  ASSIGN_OR_RETURN(const plain::Line* const line, ahead_->line_at(at_.offset));
   if (line == nullptr) {
     return false;
   }
   record_ = line->record;
-  notes_ = line->notes.get();
   at_ = {line->next, Phase::line_start};
   return true;
 }
@@ -139,40 +469,8 @@ Result<RecordScanner::Found> RecordScanner::end_line() {
 }
 
 Result<RecordScanner::Found> RecordScanner::read_value() {
-  ASSIGN_OR_RETURN(auto fast, read_fast());
-  return fast ? Result<Found>(Found::record) : read_slowly();
-}
-
-// Reads a line that is exactly one value in the usual form; false if it is not.
-Result<bool> RecordScanner::read_fast() {
-  for (std::size_t want = 1;; want = std::max(want * 4, kFirstLook)) {
-    ASSIGN_OR_RETURN(auto text, window_.view(at_.offset, want));
-    if (text.front() != '{' && text.front() != '[') {
-      return false;
-    }
-    const std::size_t newline = find_newline(text);
-    const bool at_end = at_.offset + text.size() >= window_.end();
-    if (newline == std::string_view::npos && !at_end && want < SimdRecordParser::kMaxLine) {
-      continue;
-    }
-    const std::string_view value = without_space_at_end(text.substr(0, newline));
-    if ((newline == std::string_view::npos && !at_end) || value.size() > SimdRecordParser::kMaxLine ||
-        !fast_.parse(value, record_)) {
-      return false;
-    }
-    own_notes_ = fast_.take_notes();
-    notes_ = own_notes_.get();
-    record_.offset = at_.offset;
-    record_.length = value.size();
-    at_ = newline == std::string_view::npos ? ScanPoint{at_.offset + value.size(), Phase::after_value}
-                                            : ScanPoint{at_.offset + newline + 1, Phase::line_start};
-    return true;
-  }
-}
-
-Result<RecordScanner::Found> RecordScanner::read_slowly() {
   scanner_.reset();
-  observed_.reset();
+  observed_->reset();
   for (std::uint64_t fed = 0;;) {
     ASSIGN_OR_RETURN(auto text, window_.view(at_.offset + fed, 1));
     std::size_t used = 0;
@@ -190,7 +488,7 @@ Result<RecordScanner::Found> RecordScanner::read_slowly() {
 Result<RecordScanner::Found> RecordScanner::accept() {
   ASSIGN_OR_RETURN(auto first, window_.view(at_.offset, 1));
   const char lead = first.empty() ? '{' : first.front();
-  ASSIGN_OR_RETURN(record_, observed_.finish(window_, at_.offset, scanner_.length()));
+  ASSIGN_OR_RETURN(record_, observed_->finish(window_, at_.offset, scanner_.length()));
   record_.shape = lead == '{'   ? RecordFields::Shape::object
                   : lead == '[' ? RecordFields::Shape::array
                                 : RecordFields::Shape::scalar;

@@ -7,18 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/formats/omp/log/damage_run.h"
-#include "core/formats/omp/log/parallel_line_reader.h"
-#include "core/formats/omp/log/record_parser_simd.h"
-#include "core/formats/omp/log/record_parser_stream.h"
 #include "core/json/scan.h"
 #include "core/log/index_state.h"
 #include "core/log/log_window.h"
 #include "core/log/record_fields.h"
-#include "core/log/scan_observer.h"
 
 namespace arborfs {
 
@@ -39,19 +34,17 @@ bool has_lenient_boms(const LogSource& log, std::uint64_t size);
 
 class RecordScanner {
  public:
-  /// Scans `window` from `start`; for `bom_on_any_line` see has_lenient_boms. `ahead` and `noter` may be null; `ahead`
-  /// must be for the same bytes and the same noter.
-  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, ParallelLineReader* ahead = nullptr,
-                const ScanObserver* noter = nullptr);
+  /// Scans `window` from `start`; for `bom_on_any_line` see has_lenient_boms. `ahead` is the window's log: its lines
+  /// are read ahead, in large steps; null if only the head of the log is wanted.
+  RecordScanner(LogWindow& window, ScanPoint start, bool bom_on_any_line, const LogSource* ahead);
+  ~RecordScanner();
+  RecordScanner(const RecordScanner&) = delete;
+  RecordScanner& operator=(const RecordScanner&) = delete;
 
-  /// The next record, null at the end of the text; valid until the next call. Errors: io, interrupted.
+  /// The next record, null at the end of the text; valid until the next call. Errors: io, stale, interrupted.
   Result<const RecordFields*> next();
-  /// The noter's notes on that record, or null; valid until the next call of next().
-  [[nodiscard]] const ScanNotes* notes() const { return notes_; }
 
-  [[nodiscard]] const ScanLosses& losses() const { return losses_; }
-
-  /// Call tail() and take_losses() only after next() returned null.
+  /// Call tail() and losses() only after next() returned null.
   /// Where to resume when the log has grown, and how much of the losses is before that point.
   struct Tail {
     ScanPoint resume;
@@ -60,18 +53,18 @@ class RecordScanner {
     bool has_records = false;  // records were read after that point: growth can change them
   };
   [[nodiscard]] const Tail& tail() const { return *tail_; }
-  ScanLosses take_losses() { return std::move(losses_); }
+  [[nodiscard]] const ScanLosses& losses() const { return losses_; }
 
  private:
+  class ReadAhead;
+  class StreamedRecord;
   enum class Found : std::uint8_t { record, nothing, end };
 
   Result<Found> step();
-  bool take_line_ahead();
+  Result<bool> take_line_ahead();
   Result<Found> find_value();
   Result<Found> end_line();
   Result<Found> read_value();
-  Result<bool> read_fast();
-  Result<Found> read_slowly();
   Result<Found> accept();
   Result<Found> reject(json::ValueScanner::Verdict verdict, std::uint64_t fed, bool at_end);
   Result<Found> drop_line(std::uint64_t from, Damage::Kind kind);
@@ -83,13 +76,10 @@ class RecordScanner {
   LogWindow& window_;
   ScanPoint at_;
   bool bom_on_any_line_;
-  ParallelLineReader* ahead_;
-  SimdRecordParser fast_;
-  StreamedRecord observed_;
+  const std::unique_ptr<ReadAhead> ahead_;
+  const std::unique_ptr<StreamedRecord> observed_;
   json::ValueScanner scanner_;
   RecordFields record_;
-  std::unique_ptr<ScanNotes> own_notes_;  // for a record that was not read ahead
-  const ScanNotes* notes_ = nullptr;
   ScanLosses losses_;
   std::optional<Tail> tail_;
   std::uint64_t rescanned_ = 0;  // bytes read past the ends of dropped lines, which are read again

@@ -1,7 +1,7 @@
 #include "core/formats/omp/store/omp_format.h"
 
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/render/omp_renderer.h"
 #include "core/formats/omp/store/omp_agent_look.h"
 #include "core/store/resume.h"
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/write/dialect_rules.h"
-#include "core/log/entry_types.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 namespace {

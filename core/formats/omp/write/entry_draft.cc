@@ -4,12 +4,12 @@
 #include <array>
 #include <span>
 
-#include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/provider_blocks.h"
 #include "core/json/date.h"
 #include "core/json/key_order.h"
-#include "core/log/entry_types.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 namespace {

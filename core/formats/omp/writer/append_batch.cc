@@ -2,7 +2,7 @@
 
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/write/ids.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 

@@ -1,6 +1,5 @@
-// Copies entries from one log to another and changes ids, parents and roles in the process. Short entries are changed
-// as text (migration.h, header_text.h); long ones are copied in steps around the members that change, so that memory
-// use does not grow with the entry. Both give the same bytes. Any thread.
+// Copies entries from one log to another and changes ids, parents and roles in the process, as text (migration.h,
+// header_text.h). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +18,9 @@ struct EntryChange {
   std::string parent_json;  // JSON text of the new parent's id; "" keeps the parent
 };
 
-/// Entries up to this length are changed in memory.
-inline constexpr std::uint64_t kLongestHeldEntry = 4 << 20;
-
-/// Passes the entry at `offset` to `write`, changed. Errors: as copy_bytes; too_large if a long entry must be changed
-/// and has more members than kMostMembers (oversized.h); invalid_argument if a short entry gets a parent but is not an
-/// object.
+/// Passes the entry at `offset` to `write`, changed. Errors: as copy_bytes; too_large if an entry longer than
+/// kLongestHeld (context.h) must be changed; invalid_argument if one gets a parent that is not an object.
 Result<void> copy_entry(const LogSource& log, std::uint64_t offset, std::uint64_t length, const EntryChange& change,
-                        const IdOfValue& id_of, const ByteSink& write, std::uint64_t longest_held = kLongestHeldEntry);
+                        const IdOfValue& id_of, const ByteSink& write);
 
 }  // namespace arborfs

@@ -5,15 +5,15 @@
 #include "core/formats/omp/log/header.h"
 #include "core/formats/omp/write/header_text.h"
 #include "core/json/document.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 
 namespace {
 
-std::string changed(std::string_view object, std::string_view key, std::optional<std::string_view> value) {
+std::string changed(std::string object, std::string_view key, std::optional<std::string_view> value) {
   auto with = with_member(object, key, value);
-  return with ? std::move(*with) : std::string(object);
+  return with ? std::move(*with) : std::move(object);
 }
 
 bool is_text(std::optional<std::string_view> json_text, std::string_view wanted) {
@@ -29,9 +29,9 @@ std::string with_kept_id(std::string entry, const IdOfValue& id_of) {
     return entry;
   }
   if (const std::string id = id_of_kept(value.GetDouble(), id_of); !id.empty()) {
-    entry = changed(entry, "firstKeptEntryId", id);
+    entry = changed(std::move(entry), "firstKeptEntryId", id);
   }
-  return changed(entry, "firstKeptEntryIndex", std::nullopt);
+  return changed(std::move(entry), "firstKeptEntryIndex", std::nullopt);
 }
 
 std::string with_renamed_role(std::string entry) {
@@ -39,7 +39,8 @@ std::string with_renamed_role(std::string entry) {
   if (!message || !is_text(member_text(*message, "role"), "hookMessage")) {
     return entry;
   }
-  return changed(entry, "message", changed(*message, "role", "\"custom\""));
+  const std::string renamed = changed(std::string(*message), "role", "\"custom\"");
+  return changed(std::move(entry), "message", renamed);
 }
 
 }  // namespace
@@ -81,10 +82,10 @@ std::string id_of_kept(double index, const IdOfValue& id_of) {
   return is_place ? id_of(static_cast<std::uint64_t>(index)) : "";
 }
 
-std::string migrate_entry(std::string_view entry, const EntryMigration& migration, const IdOfValue& id_of) {
-  std::string text(entry);
+std::string migrate_entry(std::string text, const EntryMigration& migration, const IdOfValue& id_of) {
   if (!migration.id_json.empty()) {
-    text = changed(changed(text, "id", migration.id_json), "parentId", migration.parent_json);
+    text = changed(std::move(text), "id", migration.id_json);
+    text = changed(std::move(text), "parentId", migration.parent_json);
     if (migration.type == EntryType::compaction) {
       text = with_kept_id(std::move(text), id_of);
     }

@@ -40,6 +40,6 @@ IdOfValue ids_of(const Session& session);
 std::string id_of_kept(double index, const IdOfValue& id_of);
 
 /// The entry's text in version 3. Values that are not objects stay unchanged.
-std::string migrate_entry(std::string_view entry, const EntryMigration& migration, const IdOfValue& id_of);
+std::string migrate_entry(std::string entry, const EntryMigration& migration, const IdOfValue& id_of);
 
 }  // namespace arborfs

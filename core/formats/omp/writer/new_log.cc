@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
-#include "core/formats/omp/log/omp_index.h"
+#include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/session_dir.h"
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/ids.h"
@@ -15,7 +15,7 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/log_rewrite.h"
 #include "core/formats/omp/writer/writable_state.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 #include "core/model/tree.h"
 #include "core/session/write_marks.h"
 #include "core/writer/new_file.h"
@@ -258,7 +258,7 @@ Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader h
                                const std::vector<EntryDraft>& entries, bool sync) {
   const LogPlace place{folder_for(header.cwd, header.dialect, catalog, store),
                        log_file_name(header.timestamp_ms, header.id), store};
-  ASSIGN_OR_RETURN(const auto nothing, OmpIndex::build(*log_from_bytes("")));
+  ASSIGN_OR_RETURN(const auto nothing, omp_reader().index(*log_from_bytes(""), {}));
   AppendBatch lines(*nothing, kNoEntry, header.timestamp_ms);
   for (const EntryDraft& entry : entries) {
     lines.add(entry);

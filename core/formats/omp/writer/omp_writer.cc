@@ -10,7 +10,7 @@
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {

@@ -3,7 +3,7 @@
 #include "core/formats/omp/writer/entry_fields.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/omp/writer/writable_state.h"
-#include "core/log/id_text.h"
+#include "core/log/log_index.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {

@@ -1,4 +1,4 @@
-#include "core/formats/omp/log/dialect_hints.h"
+#include "core/formats/omp/log/dialect.h"
 
 #include <algorithm>
 #include <array>

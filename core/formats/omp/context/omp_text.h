@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/log/log_index.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs {
 
@@ -16,8 +18,18 @@ namespace arborfs {
 void render_text(EntryType type, std::string_view raw, std::string& out);
 /// The size of that text.
 std::uint64_t text_size(EntryType type, std::string_view raw);
+/// The size of that text, its images, and the usage as omp counts it.
+TextMeasure measure_text(EntryType type, std::string_view raw);
+/// The usage of the entry; nullopt if it has none, which is usually cheap to detect.
+std::optional<Usage> find_usage(EntryType type, std::string_view raw);
+/// render_text with only the slow parser and without limits; tests compare the two.
+void render_text_slowly(EntryType type, std::string_view raw, std::string& out);
 
 /// The first words of that text as one line, at most `columns` characters.
 std::string first_words(EntryType type, std::string_view raw, std::size_t columns);
+
+/// Appends the image blocks of an entry in the order in which its text numbers them. A `blob:sha256:` reference without
+/// 64 lower-case hex digits takes its number but is left out: it has no bytes to show (omp/FORMAT.md D7).
+void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vector<ImageRef>& images);
 
 }  // namespace arborfs
