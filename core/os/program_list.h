@@ -27,7 +27,7 @@ struct RunningProgram {
   bool operator==(const RunningProgram&) const = default;
 };
 
-/// All but this process.
+/// All but this process, in the order of their numbers.
 using ProgramList = std::shared_ptr<const std::vector<RunningProgram>>;
 
 /// The programs that run, by a look that began at most `max_age` ago. A process that becomes another program by exec

@@ -108,12 +108,16 @@ class OpenDatabases {
     }
     return seen.folders;
   }
-  /// Forgets the programs that run no longer.
+  /// Forgets the programs that run no longer, once they are most. `running` is in the order of their numbers.
   void keep_only(const std::vector<RunningProgram>& running) {
     const std::lock_guard lock(mutex_);
+    if (seen_.size() <= 2 * running.size()) {
+      return;
+    }
     std::erase_if(seen_, [&](const auto& seen) {
-      return std::none_of(running.begin(), running.end(),
-                          [&](const RunningProgram& program) { return program.pid == seen.first; });
+      const auto at = std::lower_bound(running.begin(), running.end(), seen.first,
+                                       [](const RunningProgram& program, long pid) { return program.pid < pid; });
+      return at == running.end() || at->pid != seen.first;
     });
   }
 
@@ -139,19 +143,16 @@ std::vector<AgentProcess> find_agents(std::chrono::milliseconds max_age, bool da
   for (const RunningProgram& program : *running) {
     const bool has_name = is_agent_name(program.name) || is_agent_name(program.executable);
     const std::string script = has_name ? "" : agent_of_script(program.script);
-    AgentProcess agent{program, {}, program.name, databases.of(program, has_name, databases_in_use), has_name};
-    if (has_name && !is_agent_name(program.name)) {
-      agent.shown = program.executable;
-    } else if (!script.empty()) {
-      agent.shown = script + " under " + program.executable;
-      agent.has_agent_name = true;
-    }
-    if (!agent.has_agent_name && agent.databases.empty()) {
+    auto folders = databases.of(program, has_name, databases_in_use);
+    if (!has_name && script.empty() && folders.empty()) {
       continue;
     }
     if (auto facts = look_at(program, kVariables)) {
-      agent.facts = *std::move(facts);
-      found.push_back(std::move(agent));
+      const bool is_named_by_file = has_name && !is_agent_name(program.name);
+      std::string shown = is_named_by_file ? program.executable
+                          : script.empty() ? program.name
+                                           : script + " under " + program.executable;
+      found.push_back({program, *std::move(facts), std::move(shown), std::move(folders), has_name || !script.empty()});
     }
   }
   databases.keep_only(*running);
