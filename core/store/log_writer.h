@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/os/disk.h"
 #include "core/os/file.h"
 #include "core/os/temp_file.h"
 
@@ -28,37 +29,40 @@ inline Error log_changed() {
   return {Errc::stale, "another program wrote to the log meanwhile; try again"};
 }
 
+/// For logs that are files. Opening a log and replacing it are left to the stores.
 class LogWriter {
  public:
   /// Releases the lock.
   virtual ~LogWriter() = default;
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
 
   /// The log's stat when the lock was taken; this writer's own changes are not in it.
-  [[nodiscard]] virtual const FileStat& stat() const = 0;
+  [[nodiscard]] const FileStat& stat() const { return stat_; }
   /// True if another process has it open for writing, with or without the lock.
   [[nodiscard]] virtual bool is_open_elsewhere() const = 0;
-  [[nodiscard]] virtual Result<LogVersion> version() const = 0;
+  [[nodiscard]] Result<LogVersion> version() const;
 
   /// Appends all of `lines`, in one write(2) if the disk takes it, or none of it: a part that was written is cut off
   /// again if its bytes are still ours. Errors: no_space, over_quota, too_large, io; stale if the log was replaced
   /// under the lock.
-  virtual Result<void> append(std::string_view lines) = 0;
+  Result<void> append(std::string_view lines);
   /// Writes bytes in place, such as a title slot. Errors: as append.
-  virtual Result<void> overwrite(std::uint64_t offset, std::string_view bytes) = 0;
+  Result<void> overwrite(std::uint64_t offset, std::string_view bytes);
   /// Opens the log as append() would, but writes nothing. Errors: as append.
-  virtual Result<void> try_append() = 0;
+  Result<void> try_append();
   /// Checks that the log's attributes allow replace(). Errors: not_permitted.
-  virtual Result<void> try_replace() = 0;
+  Result<void> try_replace();
   /// Cuts the log back to `start` if its bytes after that are the beginning, but not all, of the bytes of `whole` from
   /// `at` on; false if they are not. After a cut only release(), sync() and stat_name() may follow. Errors: as append.
-  virtual Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at) = 0;
+  Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at);
   /// Removes the bytes that this writer appended, if nothing follows them and they are at most kUndone.
   static constexpr std::size_t kUndone = 1 << 20;
-  virtual Result<void> undo_append() = 0;
+  Result<void> undo_append();
   /// Errors: stale if the log is no longer as `before` says.
-  [[nodiscard]] virtual Result<void> verify(const LogVersion& before) const = 0;
+  [[nodiscard]] Result<void> verify(const LogVersion& before) const;
   /// Replaces the log with a finished draft if verify() succeeds.
-  virtual Result<void> replace(LogDraft& draft, const LogVersion& before) = 0;
+  Result<void> replace(LogDraft& draft, const LogVersion& before);
 
   /// The stat of the file that the log's name leads to now. Errors: not_found, io.
   [[nodiscard]] virtual Result<FileStat> stat_name() const = 0;
@@ -66,7 +70,30 @@ class LogWriter {
   /// Releases the lock; only sync() and stat_name() may follow.
   virtual void release() = 0;
   /// All changes by this writer are on the disk when it returns. Errors: io; the contents of the disk are then unknown.
-  virtual Result<void> sync() = 0;
+  virtual Result<void> sync();
+
+ protected:
+  enum class For : std::uint8_t { append, update };
+  /// `reader` is the log, open since before any change: a failed sync shows on it (FAILURES.md P3).
+  LogWriter(Disk& disk, File reader, const FileStat& stat) : disk_(disk), reader_(std::move(reader)), stat_(stat) {}
+
+  virtual Result<UniqueFd> open(For what) = 0;
+  virtual Result<void> put_in_place(LogDraft& draft) = 0;
+  virtual Result<void> sync_names() = 0;
+  [[nodiscard]] Disk& disk() const { return disk_; }
+  [[nodiscard]] const File& reader() const { return reader_; }
+
+ private:
+  /// The log open for changes, if it is still the locked file and has the expected size. Errors: stale.
+  Result<UniqueFd> open_same(For what);
+  Result<void> cut_back(int fd, std::uint64_t start, std::string_view written);
+  Disk& disk_;
+  const File reader_;
+  const FileStat stat_;
+  std::uint64_t appended_bytes_ = 0;  // by this writer, after stat_.size
+  std::string appended_;              // the same, if it is not more than kUndone
+  bool changed_bytes_ = false;
+  bool changed_names_ = false;
 };
 
 }  // namespace arborfs

@@ -9,7 +9,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/os/processes.h"
-#include "core/store/log_change.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs::goat {
 namespace {
@@ -60,11 +60,11 @@ Result<bool> wait_for(int fd) {
   return true;
 }
 
-class LockedLog final : public LogChange {
+class LockedLog final : public LogWriter {
  public:
   LockedLog(Disk& disk, std::shared_ptr<const Dir> folder, std::string name, UniqueFd lock, File log,
             const FileStat& stat, bool is_made)
-      : LogChange(disk, std::move(log), stat),
+      : LogWriter(disk, std::move(log), stat),
         folder_(std::move(folder)),
         name_(std::move(name)),
         lock_(std::move(lock)),
@@ -76,7 +76,7 @@ class LockedLog final : public LogChange {
   [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(name_); }
   void release() override { lock_ = UniqueFd(); }
   Result<void> sync() override {
-    RETURN_IF_ERROR(LogChange::sync());
+    RETURN_IF_ERROR(LogWriter::sync());
     return is_made_ ? sync_names() : Result<void>();
   }
 

@@ -13,7 +13,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/log/log_file.h"
-#include "core/store/log_change.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs {
 
@@ -97,11 +97,11 @@ Result<SharedFd> fd_of(LogDraft& draft) {
   return std::make_shared<const UniqueFd>(std::move(fd));
 }
 
-class MemoryLogWriter : public LogChange {
+class MemoryLogWriter : public LogWriter {
  public:
   MemoryLogWriter(Disk& disk, std::shared_ptr<Shelf> shelf, LogPlace place, SharedFd file, File reader,
                   const FileStat& stat)
-      : LogChange(disk, std::move(reader), stat),
+      : LogWriter(disk, std::move(reader), stat),
         shelf_(std::move(shelf)),
         place_(std::move(place)),
         file_(std::move(file)) {}

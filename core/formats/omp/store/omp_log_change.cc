@@ -13,7 +13,7 @@
 #include "core/base/result_macros.h"
 #include "core/os/file_attributes.h"
 #include "core/os/processes.h"
-#include "core/store/log_change.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs {
 
@@ -32,11 +32,11 @@ Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& n
   return draft.publish(to, name, existing);
 }
 
-class OmpLogWriter : public LogChange {
+class OmpLogWriter : public LogWriter {
  public:
   OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, std::optional<OmpFileLock> lock,
                File reader, const FileStat& stat)
-      : LogChange(disk, std::move(reader), stat),
+      : LogWriter(disk, std::move(reader), stat),
         folder_(std::move(folder)),
         file_(std::move(file)),
         lock_(std::move(lock)) {}
