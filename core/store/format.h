@@ -10,7 +10,7 @@
 
 namespace arborfs {
 
-class AgentFinder;     // core/session/agent_look.h
+class AgentFinder;     // core/session/liveness.h
 struct AgentPrograms;  // core/store/live_signs.h
 struct ResumeCommand;  // core/store/resume.h
 class LogReader;       // core/log/log_reader.h

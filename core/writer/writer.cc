@@ -8,7 +8,6 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
-#include "core/session/agent_look.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
 #include "core/writer/commit.h"

@@ -1,6 +1,6 @@
 // Which running process may hold which session: the rules of CONTRACT.md 5.2, 5.3, case by case, with processes that
 // look like the real agents.
-#include "core/session/agent_look.h"
+#include "core/session/liveness.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,6 @@
 #include "core/formats/omp/store/session_dir.h"
 #include "core/json/date.h"
 #include "core/os/program_list.h"
-#include "core/session/liveness.h"
 #include "core/session/write_marks.h"
 #include "tests/support/stand_in.h"
 #include "tests/support/temp_store.h"
@@ -116,7 +115,7 @@ class AgentLookTest : public ::testing::Test {
     words.clear();
     for (const std::string letter : {"A", "B", "C", "D", "E"}) {
       const auto session = catalog.at({folder_of(letter), name_of(letter) + ".jsonl"});
-      const Liveness found = session ? check_traces(*session, session->stat(), catalog, *look) : Liveness();
+      const Liveness found = session ? check_liveness(*session, catalog, *look) : Liveness();
       letters += found.state == Liveness::State::quiet ? "" : letter;
       for (const auto& reason : found.reasons) {
         words += letter + ": " + reason + "\n";
@@ -309,7 +308,7 @@ TEST_F(AgentLookTest, AnyPiMayHoldASessionOfASessionDir) {
   const auto session = catalog.at({".", name_of("A") + ".jsonl"});
   ASSERT_TRUE(session);
   const auto state = [&] {
-    return check_traces(*session, session->stat(), catalog, *AgentLook::now(*catalog.stores().at(0))).state;
+    return check_liveness(*session, catalog, *AgentLook::now(*catalog.stores().at(0))).state;
   };
   EXPECT_EQ(state(), Liveness::State::quiet);
   StandInLook look = program("pi");

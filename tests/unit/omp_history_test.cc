@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/session/agent_look.h"
+#include "core/session/liveness.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/omp_history.h"
 #include "tests/support/temp_store.h"

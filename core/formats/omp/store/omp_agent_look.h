@@ -1,7 +1,7 @@
 // The running agents of omp and pi, and the sessions that they may hold (omp/FORMAT.md F9, L1). Thread-safe.
 #pragma once
 
-#include "core/session/agent_look.h"
+#include "core/session/liveness.h"
 
 namespace arborfs {
 

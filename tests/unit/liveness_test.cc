@@ -1,4 +1,6 @@
 // The states of many sessions at once.
+#include "core/session/liveness.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/session/liveness.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
@@ -19,7 +20,7 @@ using State = Liveness::State;
 
 constexpr const char* kName = "2026-02-16T10-20-30-000Z_same";
 
-class LivenessRoundTest : public ::testing::Test {
+class LivenessTest : public ::testing::Test {
  protected:
   void add(const std::string& folder) {
     store.write(folder, kName, testing::TempStore::header("id-of" + folder, "/none/of" + folder) + "\n");
@@ -31,13 +32,9 @@ class LivenessRoundTest : public ::testing::Test {
   std::map<std::string, State> states() {
     Catalog catalog(open_store(store.root()), "/home/dev");
     catalog.rescan();
-    const LivenessRound round(catalog);
     std::map<std::string, State> found;
     for (const auto& [id, session] : catalog.view()->by_id) {
-      const std::string folder = session->place().folder;
-      const Liveness one = round.in({0, folder}).check(*session);
-      EXPECT_EQ(one.state, check_liveness(*session, catalog).state) << folder;
-      found[folder] = one.state;
+      found[session->place().folder] = check_liveness(*session, catalog).state;
     }
     return found;
   }
@@ -45,7 +42,7 @@ class LivenessRoundTest : public ::testing::Test {
   testing::Variable state{"XDG_STATE_HOME", store.root() + "/state"};
 };
 
-TEST_F(LivenessRoundTest, LockFilesAreFoundInFolderListings) {
+TEST_F(LivenessTest, LockFilesOfOtherProcessesAreHeld) {
   add("-free");
   add("-held");
   add("-stale");
@@ -58,13 +55,13 @@ TEST_F(LivenessRoundTest, LockFilesAreFoundInFolderListings) {
   EXPECT_EQ(states(), wanted);
 }
 
-TEST_F(LivenessRoundTest, MissingFolderHoldsNothing) {
+TEST_F(LivenessTest, MissingFolderHoldsNothing) {
   add("-gone");
   Catalog catalog(open_store(store.root()), "/home/dev");
   catalog.rescan();
   const auto session = catalog.view()->by_id.front().second;
   std::filesystem::remove_all(store.sessions() / "-gone");
-  EXPECT_EQ(LivenessRound(catalog).in({0, "-gone"}).check(*session).state, State::quiet);
+  EXPECT_EQ(check_liveness(*session, catalog).state, State::quiet);
 }
 
 }  // namespace
