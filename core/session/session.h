@@ -23,9 +23,8 @@
 #include "core/render/text_sizes.h"
 #include "core/session/change_feed.h"
 #include "core/session/content_fingerprint.h"
-#include "core/session/erased_entries.h"
 #include "core/session/index_fingerprint.h"
-#include "core/session/leaf_store.h"
+#include "core/session/store_state.h"
 #include "core/session/view_cache.h"
 #include "core/store/session_store.h"
 
@@ -240,7 +239,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Invalidates everything made from its entries, as if the log had been rewritten, for a reason outside the log.
   /// Publishes a change.
   void begin_anew();
-  /// Reads again where the leaf was moved to (leaf_store.h). Publishes a change.
+  /// Reads again where the leaf was moved to (LeafStore). Publishes a change.
   void reload_leaf();
   /// Why the last write to it failed, in words; "" if it did not.
   void set_write_error(std::string text);

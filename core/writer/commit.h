@@ -45,9 +45,6 @@ struct Held {
   std::shared_ptr<const AgentLook> look = nullptr;  // null if nobody asks
 };
 
-/// True if an agent of the session's store runs, as far as it is known.
-bool agents_run(const Held& held, const Session& session);
-
 /// What the commands of one turn become: lines to append, or a rewrite. Formats derive their own from it, which their
 /// commands know. One thread uses it.
 struct Plan {
@@ -62,7 +59,7 @@ struct Plan {
 
   std::string lead;       // separates the lines from the log's end
   std::string lines;      // to append, each with its line feed
-  bool protects = false;  // the lines are to be kept (core/session/erased_entries.h)
+  bool protects = false;  // the lines are to be kept (core/session/store_state.h)
   std::string at_begin;   // what replaces the log's first bytes, written with the lines: both or neither
   EntryId last;           // of the last line, if the session must have it then
   /// Instead of the append: writes all that was planned, or nothing.

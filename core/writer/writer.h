@@ -204,7 +204,7 @@ class Writer {
   virtual Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false);
   /// Appends the agent's own kind of summary of the session: a user message. If `text` is "", arborfs generates it.
   virtual Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false);
-  /// Appends the entries that another program's rewrite has erased (core/session/erased_entries.h), as they were.
+  /// Appends the entries that another program's rewrite has erased (core/session/store_state.h), as they were.
   /// Returns how many.
   virtual Result<std::size_t> put_back_erased(const SessionPtr& session, bool force = false);
   /// Saves working files with the session. Returns one JSON line.

@@ -199,7 +199,7 @@ const std::regex kOfAFormat(R"(\.jsonl"|\bDialect::|\bomp1[38]\b|core/formats/)"
 
 /// The files outside core/formats that may have such words, and why.
 const std::map<std::string, std::string> kNamesAFormat = {
-    {"core/session/erased_entries.cc", "the files that arborfs itself keeps"},
+    {"core/session/store_state.cc", "the files that arborfs itself keeps"},
     {"core/views/session_views.cc", "the view raw.jsonl"},
     {"core/writer/trash.cc", "a file that arborfs itself keeps"},
     {"fs/mount.h", "the list of formats"},

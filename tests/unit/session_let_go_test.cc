@@ -8,7 +8,7 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/session/leaf_store.h"
+#include "core/session/store_state.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session.h"
 #include "core/views/item_views.h"

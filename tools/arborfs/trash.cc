@@ -12,7 +12,7 @@
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
-#include "core/session/erased_entries.h"
+#include "core/session/store_state.h"
 #include "core/writer/children.h"
 #include "core/writer/removed_from.h"
 #include "tools/arborfs/access.h"

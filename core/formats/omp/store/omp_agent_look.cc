@@ -24,7 +24,7 @@
 #include "core/os/processes.h"
 #include "core/os/program_list.h"
 #include "core/render/text.h"
-#include "core/session/write_marks.h"
+#include "core/session/store_state.h"
 
 namespace arborfs {
 

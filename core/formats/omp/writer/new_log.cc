@@ -17,7 +17,7 @@
 #include "core/formats/omp/writer/writable_state.h"
 #include "core/log/log_index.h"
 #include "core/model/tree.h"
-#include "core/session/write_marks.h"
+#include "core/session/store_state.h"
 #include "core/writer/new_file.h"
 
 namespace arborfs {

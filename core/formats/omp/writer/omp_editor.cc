@@ -189,7 +189,7 @@ Result<void> Editor::move_locked(const SessionPtr& session, Held& held, const Lo
     return put;
   }
   if (const auto after = store.stat(to)) {
-    catalog_.state_of(*session).marks.note_written(from.file, held.writer->stat(), *after, agents_run(held, *session));
+    catalog_.state_of(*session).marks.note_written(from.file, held.writer->stat(), *after);
   }
   auto carried = late.carry_over(to, true);
   carried = carried && stray ? stray->carry_over(to, true) : carried;

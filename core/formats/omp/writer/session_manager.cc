@@ -8,7 +8,7 @@
 #include "core/formats/omp/write/ids.h"
 #include "core/formats/omp/writer/new_log.h"
 #include "core/formats/omp/writer/session_manager_impl.h"
-#include "core/session/write_marks.h"
+#include "core/session/store_state.h"
 
 namespace arborfs {
 
