@@ -85,7 +85,7 @@ SessionIndexer::Followed SessionIndexer::take(const Session& session, const std:
   }
   Followed made;
   made.number = session.number();
-  made.shared.reset(new Session::Shared{.store = store, .generations = generations_});
+  made.shared.reset(new Session::Shared{.store = store, .number = session.store_number(), .generations = generations_});
   made.session = std::make_shared<Session>(made.number, FoundLog{session.place(), {}, {}}, *made.shared);
   return made;
 }

@@ -63,15 +63,14 @@ FolderScans scan_folders(const StoreSet& stores, const std::set<LogFolder>& fold
 
 /// The state that the sessions of one store share.
 struct Catalog::OfStore {
-  OfStore(const std::shared_ptr<SessionStore>& store, const std::string& folder, Catalog& catalog)
-      : state(*store, folder),
-        shared{store,
-               &catalog.feed_,
-               &state.leaves,
-               &state.erased,
-               catalog.documents_.get(),
-               catalog.loaded_.get(),
-               catalog.generations_} {}
+  OfStore(const std::shared_ptr<SessionStore>& store, std::uint8_t number, const std::string& folder, Catalog& catalog)
+      : state(*store, folder), shared{store,
+                                      number,
+                                      &catalog.feed_,
+                                      &state,
+                                      catalog.documents_.get(),
+                                      catalog.loaded_.get(),
+                                      catalog.generations_} {}
   StoreState state;
   Session::Shared shared;
 };
@@ -127,7 +126,7 @@ Catalog::~Catalog() {
 std::vector<std::unique_ptr<Catalog::OfStore>> Catalog::states_in(const std::string& folder) {
   std::vector<std::unique_ptr<OfStore>> states;
   for (const auto& store : stores_) {
-    states.push_back(std::make_unique<OfStore>(store, folder, *this));
+    states.push_back(std::make_unique<OfStore>(store, static_cast<std::uint8_t>(states.size()), folder, *this));
   }
   return states;
 }
@@ -590,11 +589,11 @@ void Catalog::publish_move(const CatalogView& before, const MovedSession& moved)
   Change gone;
   gone.kind = Change::Kind::session_removed;
   gone.session = moved.session->number();
-  gone.session_id = moved.standing.id;
+  gone.session_id = moved.identity.id;
   gone.path = moved.path_before;
   gone.starter = before.starter_of(gone.session);
   const auto is_it = [&](const auto& row) { return row.second == moved.session; };
-  if (before.by_id_prefix(encoded_name(moved.standing.id)) != moved.session) {
+  if (before.by_id_prefix(encoded_name(moved.identity.id)) != moved.session) {
     const auto old_name = std::find_if(before.by_id.begin(), before.by_id.end(), is_it);
     gone.session_id = old_name == before.by_id.end() ? "" : old_name->first;
   }
@@ -606,7 +605,7 @@ void Catalog::publish(const SessionPtr& session, Change::Kind kind, const Catalo
   Change change;
   change.kind = kind;
   change.session = session->number();
-  change.session_id = session->standing().id;
+  change.session_id = session->identity().id;
   change.path = session->shown_path();
   change.starter = seen.starter_of(change.session);
   feed_.publish(std::move(change));

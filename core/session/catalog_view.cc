@@ -75,7 +75,7 @@ std::vector<SessionPtr> with_id_in_name(const CatalogView& view, std::string_vie
   std::vector<SessionPtr> found;
   for (const auto& [name, session] : view.by_id) {
     const LogPlace place = session->place();
-    if (place.id_in_name().starts_with(id) && session->standing().id.empty() && is_of(*session, agent)) {
+    if (place.id_in_name().starts_with(id) && session->identity().id.empty() && is_of(*session, agent)) {
       found.push_back(session);
     }
   }
@@ -356,9 +356,9 @@ namespace {
 struct Member {
   SessionPtr session;
   LogPlace place;
-  Session::Standing standing;
+  Session::Identity identity;
   /// A log whose header cannot be read is identified by its name, which is the id for all agents with sub-agents.
-  [[nodiscard]] std::string_view id() const { return standing.id.empty() ? place.stem() : standing.id; }
+  [[nodiscard]] std::string_view id() const { return identity.id.empty() ? place.stem() : identity.id; }
 };
 using Members = std::vector<const Member*>;
 
@@ -400,10 +400,10 @@ class ViewMaker {
     members_.reserve(sessions.size());
     std::vector<FamilyMember> kin;
     for (const auto& session : sessions) {
-      members_.push_back({session, session->place(), session->standing()});
+      members_.push_back({session, session->place(), session->identity()});
     }
     for (const Member& member : members_) {
-      kin.push_back({member.place.store, member.id(), member.standing.started_by});
+      kin.push_back({member.place.store, member.id(), member.identity.started_by});
     }
     families_ = families_of(kin);
   }
@@ -429,9 +429,9 @@ class ViewMaker {
       std::string shown = path + "/" + folder.sessions.back().first;
       std::string before = session.shown_path();
       if (!before.empty() && (before != shown || session.is_renamed())) {
-        moved_.push_back({member->session, member->standing, std::move(before)});
+        moved_.push_back({member->session, member->identity, std::move(before)});
       }
-      session.set_shown_path(std::move(shown), member->standing);
+      session.set_shown_path(std::move(shown), member->identity);
     }
     sort_by_name(folder.sessions);
     folder.native_names = native_names(members, taken);
@@ -448,7 +448,7 @@ class ViewMaker {
     std::map<std::string_view, Members> by_cwd;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (families_.starter[i] == kNoStarter) {
-        by_cwd[members_[i].standing.cwd].push_back(&members_[i]);
+        by_cwd[members_[i].identity.cwd].push_back(&members_[i]);
       }
     }
     std::unordered_set<std::string> taken;

@@ -103,7 +103,7 @@ using CatalogViewPtr = std::shared_ptr<const CatalogView>;
 /// A session that a new view shows at another path or under another id than the one before.
 struct MovedSession {
   SessionPtr session;
-  Session::Standing standing;
+  Session::Identity identity;
   std::string path_before;
 };
 

@@ -36,7 +36,7 @@ std::optional<std::int64_t> creation_of(const Session& session) {
 
 std::string hash_of_id(const Session& session) {
   std::array<char, 12> digits{};
-  const std::string id = session.standing().id;
+  const std::string id = session.identity().id;
   const auto hash = static_cast<std::uint32_t>(xxh64(id.empty() ? session.stem() : id));
   std::snprintf(digits.data(), digits.size(), "~%08x", hash);
   return digits.data();

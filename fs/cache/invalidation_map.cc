@@ -89,15 +89,16 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
   if (const auto place = view->where.find(change.session); place->second.starter == 0) {
     out.push_back({NodeId(Kind::by_title, 0, place->second.project->number), ""});
   }
-  const auto [generation, raw_generation] = session->generations();
+  const Versions versions = session->versions();
   for (const ViewRow& row : session_views()) {
     if (grows(row)) {
       const bool is_raw = row.validity == Validity::raw_generation;
-      const std::uint32_t item = is_raw ? raw_generation : state_.transcript_versions.last_of(change.session);
+      const std::uint32_t item = is_raw ? versions.raw : state_.transcript_versions.last_of(change.session);
       out.push_back({NodeId(kind_of(row), home, item), ""});
     }
   }
-  if (const std::uint32_t slot = state_.slots.find(change.session, generation); generation != 0 && slot != 0) {
+  if (const std::uint32_t slot = state_.slots.find(change.session, versions.entries);
+      versions.entries != 0 && slot != 0) {
     for (const Kind kind : kGenerationFolders) {
       out.push_back({NodeId(kind, slot, 0), ""});
     }

@@ -300,9 +300,9 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   {
     RequestContext call{&never};
     const auto dir = vfs.opendir(call, in_session("entries")->attr.node);
-    EXPECT_FALSE(session->let_go()) << "a folder is open";
+    EXPECT_FALSE(session->evict()) << "a folder is open";
   }
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   EXPECT_EQ(read(*entry), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
   EXPECT_EQ(read(*context), context_text);
   EXPECT_FALSE(session->read()) << "handles need none";
@@ -312,10 +312,10 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   EXPECT_EQ(attr->size, before.attr.size);
   EXPECT_EQ(attr->ino, before.attr.ino);
   EXPECT_TRUE(session->read());
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   EXPECT_EQ(in_session(name)->attr.node, before.attr.node) << "within the time of one look";
   EXPECT_EQ(list(std::string(kSession) + "/entries").size(), 4U);
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
   EXPECT_EQ(text_of("text/3.md"), "three\n");
   EXPECT_EQ(in_session(name)->attr.node, before.attr.node);

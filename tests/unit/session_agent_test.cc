@@ -52,7 +52,7 @@ class AgentOfSession : public ::testing::Test {
   /// True if the view lists the session under this agent.
   [[nodiscard]] bool is_listed(const SessionPtr& session, std::string_view agent) const {
     const auto view = catalog.view();
-    return view->by_id_prefix(session->standing().id, agent) == session;
+    return view->by_id_prefix(session->identity().id, agent) == session;
   }
 
   TempStore temp;
@@ -96,7 +96,7 @@ TEST_F(AgentOfSession, GrownLogKeepsTheAgentThatItsEntriesShowed) {
   const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(100);
   std::filesystem::last_write_time(temp.log("-work", "log"), old);
   ASSERT_TRUE(session->refresh(Depth::index));
-  ASSERT_TRUE(session->let_go()) << "the log is at rest";
+  ASSERT_TRUE(session->evict()) << "the log is at rest";
   temp.append("-work", "log", TempStore::user("e1", "m1", "one") + "\n");
   ASSERT_TRUE(session->refresh(Depth::head));
   EXPECT_EQ(session->agent(), "omp");

@@ -36,9 +36,9 @@ class SessionGrowth : public ::testing::Test {
     ASSERT_EQ(catalog->view()->by_id.size(), 1U);
     session = catalog->view()->by_id.front().second;
   }
-  Session::Generations refresh() {
+  Versions refresh() {
     EXPECT_TRUE(session->refresh(Depth::details));
-    return session->generations();
+    return session->versions();
   }
   [[nodiscard]] Ordinal entries() const { return session->read()->index().size(); }
   /// `add` adds one entry, a piece of it at a time.

@@ -227,7 +227,7 @@ TEST_F(SessionTest, DeletionRemovesAndFolderRenameKeepsTheSession) {
   expect_ok(after->refresh(Depth::index));
   std::filesystem::remove_all(temp.sessions() / "-moved");
   EXPECT_FALSE(only());
-  EXPECT_TRUE(session->is_gone());
+  EXPECT_EQ(session->head().problem, "the log is gone");
   EXPECT_FALSE(session->read());
 }
 

@@ -479,7 +479,7 @@ TEST_F(PiLogs, KeepTheirNameDuringGrowth) {
   fs::last_write_time(stage_.temp().log("-work", "log"), fs::file_time_type::clock::now() - std::chrono::hours(1));
   ASSERT_TRUE(session->refresh(Depth::index));
   EXPECT_EQ(session->title(), "far");
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   stage_.temp().append("-work", "log", TempStore::user("e3", "e2", "more") + "\n");
   ASSERT_TRUE(session->refresh(Depth::head));
   EXPECT_EQ(session->title(), "far");

@@ -476,7 +476,7 @@ std::vector<std::string> OmpAgentLook::reasons(const Session& session, const Fil
 }
 
 std::vector<std::string> OmpAgentLook::proofs(const Session& session) const {
-  const std::string id = session.standing().id;
+  const std::string id = session.identity().id;
   const bool is_leased = is_lease_name(id) &&
                          std::any_of(lease_folders_.begin(), lease_folders_.end(),
                                      [&](const std::string& folder) { return gates_.is_held(folder + id + ".lock"); });

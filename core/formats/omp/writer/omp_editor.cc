@@ -125,7 +125,7 @@ void Editor::committed(const SessionPtr& session, const arborfs::Plan& plan) {
 }
 
 std::string Editor::instead(const Session& session) const {
-  const std::string id = session.standing().id;
+  const std::string id = session.identity().id;
   return ", write to a fork instead (arborfs fork " + (id.empty() ? session.stem() : id) + ")";
 }
 

@@ -8,9 +8,9 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/session/store_state.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session.h"
+#include "core/session/store_state.h"
 #include "core/views/item_views.h"
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
@@ -24,9 +24,9 @@ using testing::TempStore;
 constexpr char kFolder[] = "--work-pi--";
 constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
-class LetGoTest : public ::testing::Test {
+class EvictTest : public ::testing::Test {
  protected:
-  LetGoTest() : catalog(open_store(temp.root()), "/home/dev", "") {
+  EvictTest() : catalog(open_store(temp.root()), "/home/dev", "") {
     temp.write(kFolder, kName, TempStore::two_entries());
     rest(kName);
     catalog.rescan();
@@ -70,20 +70,20 @@ class LetGoTest : public ::testing::Test {
   std::uint64_t seen = 0;
 };
 
-TEST_F(LetGoTest, ReloadRestoresTheState) {
+TEST_F(EvictTest, ReloadRestoresTheState) {
   const std::string text = bytes_of(item_views::entry_text, 2);
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   EXPECT_FALSE(session->read());
   EXPECT_EQ(session->memory_bytes(), 0U);
-  EXPECT_EQ(session->generations().entries, before.generation);
+  EXPECT_EQ(session->versions().entries, before.generation);
   expect_ok(session->refresh(Depth::details));
   EXPECT_EQ(state(), before);
   EXPECT_EQ(bytes_of(item_views::entry_text, 2), text);
   EXPECT_TRUE(changes().empty());
 }
 
-TEST_F(LetGoTest, AppendAfterUnloadIsReportedAsUsual) {
-  ASSERT_TRUE(session->let_go());
+TEST_F(EvictTest, AppendAfterUnloadIsReportedAsUsual) {
+  ASSERT_TRUE(session->evict());
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   expect_ok(session->refresh(Depth::index));
   EXPECT_EQ(state().generation, before.generation);
@@ -95,8 +95,8 @@ TEST_F(LetGoTest, AppendAfterUnloadIsReportedAsUsual) {
   EXPECT_EQ(changes()[0].last, 3U);
 }
 
-TEST_F(LetGoTest, FollowReportsAppendsAfterUnload) {
-  ASSERT_TRUE(session->let_go());
+TEST_F(EvictTest, FollowReportsAppendsAfterUnload) {
+  ASSERT_TRUE(session->evict());
   expect_ok(session->follow());
   EXPECT_FALSE(session->read()) << "nothing has happened";
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
@@ -106,13 +106,13 @@ TEST_F(LetGoTest, FollowReportsAppendsAfterUnload) {
   EXPECT_EQ(changes().back().kind, Change::Kind::session_appended);
 }
 
-TEST_F(LetGoTest, HeadRefreshReportsTheChangeAndKeepsGenerations) {
-  ASSERT_TRUE(session->let_go());
+TEST_F(EvictTest, HeadRefreshReportsTheChangeAndKeepsGenerations) {
+  ASSERT_TRUE(session->evict());
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   expect_ok(session->refresh(Depth::head));
   EXPECT_FALSE(session->read());
   EXPECT_EQ(session->raw()->generation, before.raw_generation);
-  EXPECT_EQ(session->generations().entries, before.generation);
+  EXPECT_EQ(session->versions().entries, before.generation);
   ASSERT_EQ(changes().size(), 1U);
   EXPECT_EQ(changes()[0].kind, Change::Kind::session_touched);
   catalog.touch(session->place());
@@ -120,14 +120,14 @@ TEST_F(LetGoTest, HeadRefreshReportsTheChangeAndKeepsGenerations) {
   EXPECT_EQ(changes().back().kind, Change::Kind::session_appended);
 }
 
-TEST_F(LetGoTest, RewriteAfterUnloadIsANewGeneration) {
+TEST_F(EvictTest, RewriteAfterUnloadIsANewGeneration) {
   for (const bool looks_at_head_first : {false, true}) {
     before = state();
     rest(kName);
     expect_ok(session->refresh(Depth::details));
-    ASSERT_TRUE(session->let_go());
+    ASSERT_TRUE(session->evict());
     seen = catalog.feed().last_sequence();
-    const auto old = session->generations();
+    const auto old = session->versions();
     temp.replace(kFolder, kName,
                  TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("f1", "", "other") + "\n" +
                      TempStore::user("f2", "f1", looks_at_head_first ? "again" : "once") + "\n");
@@ -143,8 +143,8 @@ TEST_F(LetGoTest, RewriteAfterUnloadIsANewGeneration) {
   }
 }
 
-TEST_F(LetGoTest, InPlaceChangeAfterUnloadIsANewGeneration) {
-  ASSERT_TRUE(session->let_go());
+TEST_F(EvictTest, InPlaceChangeAfterUnloadIsANewGeneration) {
+  ASSERT_TRUE(session->evict());
   temp.write(kFolder, kName,
              TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1", "", "eno") + "\n" +
                  TempStore::user("e2", "e1", "two") + "\n");
@@ -155,8 +155,8 @@ TEST_F(LetGoTest, InPlaceChangeAfterUnloadIsANewGeneration) {
 }
 
 /// A second entry with the id of an earlier one takes over its children (omp/FORMAT.md C2).
-TEST_F(LetGoTest, DuplicateIdAfterUnloadIsANewGenerationOfTheSameBytes) {
-  ASSERT_TRUE(session->let_go());
+TEST_F(EvictTest, DuplicateIdAfterUnloadIsANewGenerationOfTheSameBytes) {
+  ASSERT_TRUE(session->evict());
   temp.append(kFolder, kName, TempStore::user("e1", "e2", "again") + "\n");
   expect_ok(session->refresh(Depth::index));
   EXPECT_NE(state().generation, before.generation);
@@ -165,24 +165,24 @@ TEST_F(LetGoTest, DuplicateIdAfterUnloadIsANewGenerationOfTheSameBytes) {
   EXPECT_EQ(changes()[0].kind, Change::Kind::session_rewritten);
 }
 
-TEST_F(LetGoTest, SessionInUseIsNotUnloaded) {
+TEST_F(EvictTest, SessionInUseIsNotUnloaded) {
   {
     const Session::Use use(session);
     const Session::Use another(use);
-    EXPECT_FALSE(session->let_go());
+    EXPECT_FALSE(session->evict());
     EXPECT_EQ(state(), before);
   }
-  EXPECT_TRUE(session->let_go());
+  EXPECT_TRUE(session->evict());
 }
 
-TEST_F(LetGoTest, GrowingLogIsNotUnloaded) {
+TEST_F(EvictTest, GrowingLogIsNotUnloaded) {
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
-  EXPECT_FALSE(session->let_go()) << "it has grown";
+  EXPECT_FALSE(session->evict()) << "it has grown";
   expect_ok(session->refresh(Depth::index));
-  EXPECT_FALSE(session->let_go()) << "it is young";
+  EXPECT_FALSE(session->evict()) << "it is young";
 }
 
-TEST_F(LetGoTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
+TEST_F(EvictTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
   const auto move_to = [&](const char* id) {
     const EntryId last{EntryId::Kind::string, "e2"};
     const KeptLeaf kept{2, last, EntryId{EntryId::Kind::string, id}};
@@ -191,10 +191,10 @@ TEST_F(LetGoTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
   };
   move_to("e1");
   ASSERT_EQ(state().leaf, 1U);
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   expect_ok(session->refresh(Depth::index));
   EXPECT_EQ(state().leaf, 1U);
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   seen = catalog.feed().last_sequence();
   catalog.leaves_changed();
   EXPECT_TRUE(changes().empty()) << "the leaf is where it was";
@@ -204,14 +204,14 @@ TEST_F(LetGoTest, MovedLeafSurvivesUnloadAndMovesAreReported) {
   EXPECT_EQ(state().leaf, 2U);
 }
 
-TEST_F(LetGoTest, RawLogNeedsNoIndex) {
-  ASSERT_TRUE(session->let_go());
+TEST_F(EvictTest, RawLogNeedsNoIndex) {
+  ASSERT_TRUE(session->evict());
   EXPECT_EQ(bytes_of(*find_view("raw.jsonl"), 0), TempStore::two_entries());
   EXPECT_EQ(view_facts(*session, *find_view("raw.jsonl"), 0, catalog)->size, TempStore::two_entries().size());
   EXPECT_FALSE(session->read());
 }
 
-TEST_F(LetGoTest, UnusedIndexesAreKeptUpToALimit) {
+TEST_F(EvictTest, UnusedIndexesAreKeptUpToALimit) {
   const std::string other = "2026-02-17T10-20-30-000Z_bbbb000011112222";
   temp.write(kFolder, other, TempStore::header("bbbb000011112222", "/work/pi") + "\n");
   rest(other);
@@ -237,7 +237,7 @@ TEST_F(LetGoTest, UnusedIndexesAreKeptUpToALimit) {
   EXPECT_TRUE(second->read()) << "it is in use";
 }
 
-TEST_F(LetGoTest, SlowlyLoadedIndexIsKeptForItsReader) {
+TEST_F(EvictTest, SlowlyLoadedIndexIsKeptForItsReader) {
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   rest(kName);
   Catalog sparing(open_store(temp.root()), "/home/dev", "", 0);
@@ -251,7 +251,7 @@ TEST_F(LetGoTest, SlowlyLoadedIndexIsKeptForItsReader) {
   EXPECT_TRUE(slow->read());
 }
 
-TEST_F(LetGoTest, RecentlyUsedIndexIsUnloadedLater) {
+TEST_F(EvictTest, RecentlyUsedIndexIsUnloadedLater) {
   LoadedIndexes none(0);
   none.note(session);
   none.tidy(nullptr);
