@@ -28,7 +28,7 @@
 #include "core/search/indexer.h"
 #include "core/search/search_index.h"
 #include "core/session/catalog.h"
-#include "core/watch/watcher.h"
+#include "core/session/watcher.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
 #include "fs/fuse/invalidator.h"

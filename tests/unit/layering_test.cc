@@ -34,7 +34,6 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/render", {"core/model"}},
     {"core/store", {"core/render"}},
     {"core/session", {"core/store"}},
-    {"core/watch", {"core/session"}},
     {"core/views", {"core/session"}},
     {"core/doctor", {"core/views"}},
     {"core/search", {"core/session", "core/sqlite"}},
@@ -65,7 +64,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"fs/cache", {"fs/nodes"}},
     {"fs/control", {"fs/cache"}},
     {"fs/fuse", {"fs/control"}},
-    {"fs", {"fs/fuse", "core/formats", "core/watch"}},
+    {"fs", {"fs/fuse", "core/formats"}},
     {"tools/arborfs/terminal", {"core/render"}},
     {"tools", {"tools/arborfs/terminal", "fs", "core/history", "core/stats"}},
 };

@@ -16,7 +16,7 @@
 #include "core/views/make_view.h"
 #include "core/views/session_views.h"
 #include "core/views/shown_damage.h"
-#include "core/watch/watcher.h"
+#include "core/session/watcher.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
