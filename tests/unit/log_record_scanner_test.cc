@@ -157,10 +157,6 @@ constexpr std::string_view kRecords[] = {
     R"([])",
 };
 
-std::string_view trimmed(std::string_view text) {
-  return text.substr(text.find_first_not_of(' '));
-}
-
 TEST(RecordScanner, PlainRecordsHaveTheirFields) {
   for (const std::string_view record : kRecords) {
     EXPECT_EQ(expect_same(std::string(record) + "\n").records.size(), 1U) << record;
