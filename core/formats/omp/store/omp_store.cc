@@ -124,6 +124,9 @@ class OmpStore : public SessionStore {
 
   /// If a sessions folder itself holds logs, the events of that folder of logs are enough for a new name in it.
   [[nodiscard]] bool may_have_logs(std::string_view folder) const override {
+    if (folder == kSessionsItself) {
+      return layout_ != LogLayout::in_folders;
+    }
     return layout_ == LogLayout::in_folders || (layout_ == LogLayout::both && !is_omp_log_name(folder));
   }
 
