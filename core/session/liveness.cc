@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/os/processes.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 
@@ -25,9 +26,13 @@ void look_at_file(const Session& session, const Dir& folder, Liveness& found) {
 }
 
 void look_at_lock_file(const Session& session, const Dir& folder, Liveness& found) {
+  const auto* const locks = part_of<HasLockFiles>(session.store());
+  if (locks == nullptr) {
+    return;
+  }
   long owner = 0;
   const auto held_by_other = [&] {
-    owner = session.store().lock_holder(folder, session.place().file);
+    owner = locks->lock_holder(folder, session.place().file);
     return owner != ::getpid() && is_process_alive(owner);
   };
   if (is_lasting(held_by_other, one_write(session))) {
@@ -81,7 +86,7 @@ Liveness check_liveness(const Session& session, const Catalog& catalog, const Ag
   if (folder) {
     look_at_log(session, *folder, true, found);
   }
-  const auto now = folder ? store.stat_in(*folder, place) : Result<FileStat>(folder.error());
+  const auto now = folder ? store.stat(place, &*folder) : Result<FileStat>(folder.error());
   look_for_traces(session, now ? *now : session.stat(), catalog, look, found);
   return found;
 }
@@ -130,7 +135,8 @@ LivenessRound::Folder LivenessRound::in(const LogFolder& folder) const {
 Liveness LivenessRound::Folder::check(const Session& session) const {
   Liveness found;
   if (dir_) {
-    const std::string lock = session.store().lock_file_name(session.place().file);
+    const auto* const locks = part_of<HasLockFiles>(session.store());
+    const std::string lock = locks != nullptr ? locks->lock_file_name(session.place().file) : "";
     const bool may_be_locked = !lock.empty() && (!dot_files_ || dot_files_->contains(lock));
     look_at_log(session, *dir_, may_be_locked, found);
   }

@@ -9,6 +9,7 @@
 
 #include "core/session/agent_look.h"
 #include "core/session/catalog.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs {
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/os/disk.h"
+#include "core/store/log_writer.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {

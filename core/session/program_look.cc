@@ -10,7 +10,7 @@
 #include "core/os/program_list.h"
 #include "core/render/text.h"
 #include "core/session/write_marks.h"
-#include "core/store/live_signs.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 
@@ -84,8 +84,9 @@ bool is_of_store(const AgentPrograms& programs, const ProgramFacts& facts, const
     const auto found = facts.environment.find(std::string(name));
     return found == facts.environment.end() ? "" : found->second;
   });
-  return folder.empty() || std::find(folders.begin(), folders.end(),
-                                     normal_path((std::filesystem::path(facts.cwd) / folder).string())) != folders.end();
+  return folder.empty() ||
+         std::find(folders.begin(), folders.end(), normal_path((std::filesystem::path(facts.cwd) / folder).string())) !=
+             folders.end();
 }
 
 bool is_service(const AgentPrograms& programs, const std::vector<std::string>& arguments) {
@@ -133,7 +134,8 @@ class ProgramLook final : public AgentLook {
     if (programs_ != nullptr) {
       agents_ = find_agents(store, *programs_, max_age);
     }
-    signs_ = store.live_signs(!agents_.empty());
+    const auto* const signs = part_of<HasLiveSigns>(store);
+    signs_ = signs != nullptr ? signs->live_signs(!agents_.empty()) : nullptr;
   }
 
   [[nodiscard]] bool is_empty() const override { return agents_.empty(); }

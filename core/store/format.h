@@ -35,7 +35,7 @@ struct Format {
   std::span<const std::string_view> verbs = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
-  /// Null: running agents are recognised by `programs` and SessionStore::live_signs.
+  /// Null: running agents are recognised by `programs` and HasLiveSigns (store_parts.h).
   const AgentFinder* agents = nullptr;
   /// True if removing a session also removes the sessions whose Header::started_by is its id.
   bool removes_children = false;
@@ -46,6 +46,9 @@ struct Format {
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
   bool has_cwd = true;  // false: its sessions do not record a working directory
+  /// True if a change can be read only some milliseconds after its event. SQLite writes a commit to the -wal, which
+  /// causes an event, and only then to the shared memory, which causes none.
+  bool changes_show_late = false;
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;

@@ -130,7 +130,7 @@ std::vector<Breadcrumb> StoreSet::breadcrumbs(const std::set<std::uint8_t>& sile
     if (silent.contains(static_cast<std::uint8_t>(number))) {
       continue;
     }
-    for (Breadcrumb& crumb : stores_[number]->breadcrumbs()) {
+    for (Breadcrumb& crumb : breadcrumbs_of(*stores_[number])) {
       crumb.place.store = static_cast<std::uint8_t>(number);
       all.push_back(std::move(crumb));
     }

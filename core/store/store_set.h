@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/store/session_store.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 

@@ -438,7 +438,7 @@ using Clock = std::chrono::steady_clock;
 /// How often everything is checked: where inotify is silent or absent, and where it works (for events that it missed).
 constexpr auto kPollEvery = std::chrono::milliseconds(450);
 constexpr auto kCheckEvery = std::chrono::seconds(5);
-/// How late a change shows in a store whose changes_show_late().
+/// How late a change shows in a store of a format whose changes_show_late.
 constexpr auto kChangeShows = std::chrono::milliseconds(20);
 /// A program may write again and again: events are read at once, but not more often than this.
 constexpr auto kBetweenNews = std::chrono::milliseconds(1);
@@ -569,7 +569,7 @@ struct Watcher::Impl {
       look_again_at = Clock::now() + kChangeShows;
       std::copy_if(news.changed_folders.begin(), news.changed_folders.end(),
                    std::inserter(look_again, look_again.end()),
-                   [&](const LogFolder& in) { return catalog.stores().at(in.store)->changes_show_late(); });
+                   [&](const LogFolder& in) { return catalog.stores().at(in.store)->format().changes_show_late; });
     }
     touch_or_put_off(std::move(news.touched));
   }

@@ -22,6 +22,7 @@
 #include "core/base/wanted.h"
 #include "core/session/catalog.h"
 #include "core/session/liveness.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs {
 

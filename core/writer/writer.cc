@@ -189,7 +189,7 @@ Result<std::string> Writer::rewind(const SessionPtr& session, const std::string&
 }
 
 RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {
-  return {bytes + RoomWanted::kBeside, 2, session->store().file_of(session->place())};
+  return {bytes + RoomWanted::kBeside, 2, std::filesystem::path(session->store().path_of(session->place())).filename()};
 }
 
 Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t bytes, std::string_view verb) {

@@ -6,6 +6,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
+#include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 #include "fs/nodes/node_families.h"
 
@@ -37,7 +38,7 @@ Error gone_or(const Error& error) {
 }
 
 Result<Dir> open_folder(const Place& place, std::string_view path) {
-  auto dir = place.ref.session->store().artifacts(place.ref.session->place());
+  auto dir = artifacts_of(place.ref.session->store(), place.ref.session->place());
   while (dir && !path.empty()) {
     const std::size_t end = std::min(path.find('/'), path.size());
     dir = dir->open_in(std::string(path.substr(0, end)));

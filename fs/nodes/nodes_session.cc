@@ -3,6 +3,7 @@
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
+#include "core/store/store_parts.h"
 #include "core/writer/verbs.h"
 #include "fs/nodes/node_families.h"
 
@@ -124,11 +125,11 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
     case Presence::children:
       return if_there(ref.view->children.contains(session.number()), node);
     case Presence::artifacts:
-      return if_there(session.store().artifacts(session.place()).has_value(), node);
+      return if_there(artifacts_of(session.store(), session.place()).has_value(), node);
     case Presence::checkpoints:
-      return if_there(session.store().checkpoints(session.place()).has_value(), node);
+      return if_there(checkpoints_of(session.store(), session.place()).has_value(), node);
     case Presence::native:
-      return if_there(session.store().native_files(session.place()).has_value(), node);
+      return if_there(native_files_of(session.store(), session.place()).has_value(), node);
     case Presence::control:
       return if_there(control_nodes::is_in(state, session, row.name), node);
     case Presence::home:

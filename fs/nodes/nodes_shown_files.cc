@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/store/store_parts.h"
 #include "fs/nodes/node_families.h"
 
 namespace arborfs::shown_file_nodes {
@@ -25,11 +26,11 @@ struct Family {
   Kind folder;
   Kind file;
   std::string_view word;  // in inode numbers
-  Result<std::unique_ptr<const ShownFiles>> (SessionStore::*files)(const LogPlace& place) const;
+  Result<ShownFilesPtr> (*files)(const SessionStore& store, const LogPlace& place);
 };
 constexpr std::array kFamilies = {
-    Family{Kind::checkpoint_dir, Kind::checkpoint_file, "checkpoint", &SessionStore::checkpoints},
-    Family{Kind::native_dir, Kind::native_file, "native", &SessionStore::native_files},
+    Family{Kind::checkpoint_dir, Kind::checkpoint_file, "checkpoint", checkpoints_of},
+    Family{Kind::native_dir, Kind::native_file, "native", native_files_of},
 };
 
 const Family& family_of(NodeId node) {
@@ -45,7 +46,7 @@ Result<Shown> shown_at(MountState& state, NodeId node) {
   if (!path) {
     return stale_error();
   }
-  auto files = (ref.session->store().*family_of(node).files)(ref.session->place());
+  auto files = family_of(node).files(ref.session->store(), ref.session->place());
   if (!files) {
     return stale_if_gone(files.error());
   }

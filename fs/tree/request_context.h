@@ -55,7 +55,7 @@ class RequestContext {
       ASSIGN_OR_RETURN(auto opened, session.store().folder(place));
       folder_.emplace(place.in(), std::move(opened));
     }
-    return session.store().stat_in(folder_->second, place);
+    return session.store().stat(place, &folder_->second);
   }
 
  private:

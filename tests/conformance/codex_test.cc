@@ -304,7 +304,7 @@ TEST(CodexSamples, CompressedThreadsHaveTheSameBytes) {
       const FoundLog& found = (*logs)[i];
       ASSERT_TRUE(found.head && found.left_out.empty()) << found.left_out;
       EXPECT_EQ(found.head->header.json, (*wanted)[i].head->header.json);
-      EXPECT_TRUE(packed->faults_of(found.place).empty());
+      EXPECT_TRUE(faults_of(*packed, found.place).empty());
       const auto log = packed->open(found.place);
       const auto other = plain->open((*wanted)[i].place);
       ASSERT_TRUE(log && other);

@@ -209,7 +209,7 @@ void expect_session(const SessionStore& store, const json::Value& wanted) {
   EXPECT_TRUE(goat::is_rfc3339(header.timestamp));
   expect_messages(log, wanted);
   expect_damage(log, wanted);
-  const auto folder = store.artifacts(*place);
+  const auto folder = artifacts_of(store, *place);
   ASSERT_TRUE(folder);
   expect_checkpoints(*folder, wanted);
 }

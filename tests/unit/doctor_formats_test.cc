@@ -45,7 +45,7 @@ class DoctorFormatsTest : public ::testing::Test {
         found.push_back(std::string(finding.kind) + ": " + finding.text);
       }
     }
-    for (const FileFinding& fault : catalog.stores().at(0)->faults()) {
+    for (const FileFinding& fault : faults_of(*catalog.stores().at(0))) {
       found.push_back(fault.path.substr(fs::canonical(dir()).string().size() + 1) + " " +
                       std::string(fault.finding.kind) + ": " + fault.finding.text);
     }

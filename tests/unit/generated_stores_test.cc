@@ -236,7 +236,7 @@ TEST_P(GeneratedStores, K8StoresAsProgramsLeaveThemHaveNoFinding) {
       EXPECT_EQ(session->head().problem, "") << id;
     }
     for (const auto& store : catalog.stores()) {
-      for (const FileFinding& fault : store->faults()) {
+      for (const FileFinding& fault : faults_of(*store)) {
         EXPECT_TRUE(fault.finding.is_note) << fault.path << ": " << fault.finding.kind << ": " << fault.finding.text;
       }
     }

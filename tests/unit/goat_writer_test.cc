@@ -399,10 +399,10 @@ TEST_F(GoatWriting, LeftoversOfInterruptedWritesAreFound) {
     testing::GoatStage::put(path, "part");
     in_use.emplace_back(path.substr(0, path.rfind('/')) + "/.arborfs-used.tmp");
   }
-  const auto in_base = session()->store().faults();
+  const auto in_base = faults_of(session()->store());
   ASSERT_EQ(in_base.size(), 1U);
   EXPECT_EQ(in_base[0].path, left[0]);
-  const auto in_session = session()->store().faults_of(session()->place());
+  const auto in_session = faults_of(session()->store(), session()->place());
   ASSERT_EQ(in_session.size(), 2U);
   EXPECT_EQ(in_session[0].kind, "leftover_temporary");
   EXPECT_THAT(in_session[0].text, StartsWith(left[1]));

@@ -44,12 +44,12 @@ std::set<std::string> named_by_doctor(GoatStage& stage) {
   std::set<std::string> named;
   const auto view = stage.catalog().view();
   for (const auto& store : stage.catalog().stores()) {
-    for (const FileFinding& fault : store->faults()) {
+    for (const FileFinding& fault : faults_of(*store)) {
       named.insert(fault.finding.leftover);
     }
   }
   for (const auto& [id, session] : view->by_id) {
-    for (const Finding& fault : session->store().faults_of(session->place())) {
+    for (const Finding& fault : faults_of(session->store(), session->place())) {
       named.insert(fault.leftover);
     }
   }

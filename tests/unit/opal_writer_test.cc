@@ -479,11 +479,11 @@ TEST_F(OpalWriting, FilesThatAKilledWriterLeftGoAndOthersStay) {
   make(".other.tmp");
   const UniqueFd held(::open((base_ + "/sessions/.arborfs-held.tmp").c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
-  EXPECT_EQ(session()->store().faults().size(), 1U);
+  EXPECT_EQ(faults_of(session()->store()).size(), 1U);
   writer_->take_back_parts();
   EXPECT_EQ(files(), 3U);
   EXPECT_FALSE(std::filesystem::exists(base_ + "/sessions/.arborfs-0123456789abcdef.tmp"));
-  EXPECT_TRUE(session()->store().faults().empty());
+  EXPECT_TRUE(faults_of(session()->store()).empty());
 }
 
 TEST_F(OpalWriting, ATitleGoesIntoTheMetadata) {

@@ -18,16 +18,13 @@
 #include "core/formats/claude/claude_format.h"
 #include "core/formats/claude/outside_titles.h"
 #include "core/json/document.h"
-#include "core/log/log_file.h"
 #include "core/os/file.h"
 #include "core/os/leftover_files.h"
 #include "core/os/links.h"
 #include "core/os/proc_entry.h"
 #include "core/os/processes.h"
-#include "core/store/live_signs.h"
 #include "core/store/log_listing.h"
-#include "core/store/read_only_store.h"
-#include "core/store/session_store.h"
+#include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::claude {
@@ -35,21 +32,19 @@ namespace {
 
 /// A folder of logs is `<project>`, or `<project>/<session>/subagents` and each folder below it for the sub-agents of
 /// one session.
-class Store : public ReadOnlyStore {
+class Store final : public SessionStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
-  using ReadOnlyStore::ReadOnlyStore;
+  Store(StorePaths paths, Disk& disk) : SessionStore(claude_format(), std::move(paths), disk) {}
 
   [[nodiscard]] bool is_log_name(std::string_view file) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
-  [[nodiscard]] bool present() const override;
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override;
-  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   /// The transcript; for a session also its folder, for a sub-agent also its description.
-  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
   /// What a killed fork to Claude Code left.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
@@ -268,10 +263,6 @@ std::optional<LogPlace> Store::log_of(const std::string& folder, const std::stri
   return is_log ? std::optional(LogPlace{folder, file}) : std::nullopt;
 }
 
-bool Store::present() const {
-  return Dir::open_root(paths().sessions).has_value();
-}
-
 Result<std::vector<std::string>> Store::folders() const {
   ASSIGN_OR_RETURN(const auto root, Dir::open_root(paths().sessions));
   ASSIGN_OR_RETURN(const auto entries, root.list());
@@ -296,18 +287,8 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
   return found;
 }
 
-Result<FileStat> Store::stat(const LogPlace& place) const {
-  ASSIGN_OR_RETURN(const auto dir, folder(place));
-  return stat_log(dir, place.file);
-}
-
 Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
-  ASSIGN_OR_RETURN(const auto dir, folder(place));
-  auto reopen = [root = paths().sessions, place]() -> Result<File> {
-    ASSIGN_OR_RETURN(const auto again, open_folder(root, place.folder));
-    return File::follow_in(again, place.file);
-  };
-  ASSIGN_OR_RETURN(auto log, LogFile::open(dir, place.file, std::move(reopen), place.folder));
+  ASSIGN_OR_RETURN(auto log, SessionStore::open(place));
   return titles_.with_title(place, std::move(log));
 }
 
@@ -315,11 +296,11 @@ Result<Dir> Store::folder(const LogPlace& place) const {
   return open_folder(paths().sessions, place.folder);
 }
 
-Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
   const std::string stem(place.stem());
   const bool is_sub_agent = is_of_sub_agents(place.folder);
-  return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
+  return ShownFilesPtr(std::make_unique<const StoredFiles>(
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
 }
 
@@ -350,7 +331,7 @@ std::shared_ptr<SessionStore> make_claude_store(const std::string& config_dir, D
   StorePaths paths;
   paths.agent_dir = resolved_path(config_dir);
   paths.sessions = paths.agent_dir + "/projects";
-  return std::make_shared<claude::Store>(claude_format(), std::move(paths), disk);
+  return std::make_shared<claude::Store>(std::move(paths), disk);
 }
 
 }  // namespace arborfs

@@ -22,35 +22,34 @@
 #include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 #include "core/os/held_locks.h"
-#include "core/store/read_only_store.h"
-#include "core/store/session_store.h"
-#include "core/store/shown_files.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs::codex {
 namespace {
 
 /// The logs have the places `sessions/<thread>.jsonl`, which are not files.
-class Store final : public ReadOnlyStore {
+class Store final : public SessionStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
-  /// `documents` is the format of threads in documents (rollout_document.h).
-  Store(const Format& format, const Format& documents, StorePaths paths, Disk& disk);
+  Store(StorePaths paths, Disk& disk)
+      : SessionStore(codex_format(), std::move(paths), disk),
+        names_(this->paths().agent_dir),
+        database_(this->paths().agent_dir, disk) {}
 
   /// Codex resumes no thread in a document.
   [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
-  [[nodiscard]] bool present() const override;
+  [[nodiscard]] bool present() const override { return folders().has_value(); }
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
   [[nodiscard]] std::vector<WatchedDir> watched() const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override;
-  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
-  [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place, const Dir* in) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
   /// The segments of the thread's history, including those on which it is based.
-  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
-  [[nodiscard]] Result<File> open_file(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
+  [[nodiscard]] Result<File> open_file(const Dir& in, const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
   /// Missing segments at the beginning of its history.
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
@@ -96,7 +95,6 @@ class Store final : public ReadOnlyStore {
                                                                      const std::string& thread, const Known& known,
                                                                      SegmentOpener& opener) const;
 
-  const Format& documents_;
   const ThreadNames names_;
   const ThreadDatabase database_;
   mutable std::mutex mutex_;
@@ -201,16 +199,6 @@ class ThreadLocks final : public LiveSigns {
 
 }  // namespace
 
-Store::Store(const Format& format, const Format& documents, StorePaths paths, Disk& disk)
-    : ReadOnlyStore(format, std::move(paths), disk),
-      documents_(documents),
-      names_(this->paths().agent_dir),
-      database_(this->paths().agent_dir, disk) {}
-
-bool Store::present() const {
-  return open_below(home(), kFolder) || open_below(home(), kArchive);
-}
-
 Result<std::vector<std::string>> Store::folders() const {
   if (auto live = open_below(home(), kFolder); !live) {
     RETURN_IF_ERROR(open_below(home(), kArchive));
@@ -225,7 +213,7 @@ Result<Dir> Store::folder(const LogPlace& place) const {
 const Format& Store::format_of(const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
-  return found != now->threads().end() && found->second.back().name.is_document ? documents_ : format();
+  return found != now->threads().end() && found->second.back().name.is_document ? codex_document_format() : format();
 }
 
 std::string Store::path_of(const LogPlace& place) const {
@@ -235,7 +223,7 @@ std::string Store::path_of(const LogPlace& place) const {
     return home() + "/" + place.file;  // left out
   }
   if (found == now->threads().end()) {
-    return ReadOnlyStore::path_of(place);
+    return SessionStore::path_of(place);
   }
   const SegmentFile& newest = found->second.back();
   return home() + "/" + newest.folder + "/" + newest.file;
@@ -297,7 +285,7 @@ Result<FileStat> Store::stat_now(const SegmentFile& file) const {
 /// `stat` gives that of a file.
 template <class Stat>
 Result<FileStat> Store::stat_of(const ThreadTable& table, const std::string& thread, const Known& known,
-                                     const Stat& stat) const {
+                                const Stat& stat) const {
   ASSIGN_OR_RETURN(const auto planned, plan(table, thread));
   ThreadStat all;
   for (const Planned& segment : planned) {
@@ -312,8 +300,8 @@ Result<FileStat> Store::stat_now(const ThreadTable& table, const std::string& th
 }
 
 /// False if it cannot be read.
-bool Store::find_head(const ThreadTable& table, const std::string& thread, const Known& known,
-                           SegmentOpener& opener, FoundLog& log) const {
+bool Store::find_head(const ThreadTable& table, const std::string& thread, const Known& known, SegmentOpener& opener,
+                      FoundLog& log) const {
   const std::int64_t started = now_ns();
   const auto opened = open_thread(table, thread, known, opener);
   auto header = opened ? format().reader->read_header(**opened) : Result<Header>(opened.error());
@@ -359,7 +347,7 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
 
 /// Reads threads; leaves out those that cannot be read.
 void Store::look(const ThreadTable& table, const Known& known, const HeadWanted& wants_head,
-                      std::span<std::optional<FoundLog>> logs) const {
+                 std::span<std::optional<FoundLog>> logs) const {
   SegmentOpener opener(home(), SegmentOpener::Use::once);
   for (std::optional<FoundLog>& log : logs) {
     const std::string thread(log->place.stem());
@@ -375,14 +363,10 @@ void Store::look(const ThreadTable& table, const Known& known, const HeadWanted&
   }
 }
 
-Result<FileStat> Store::stat(const LogPlace& place) const {
+Result<FileStat> Store::stat(const LogPlace& place, const Dir* /*in*/) const {
   const std::string thread(place.stem());
   auto st = stat_now(*table(), thread);
   return st ? st : stat_now(*read_table(), thread);
-}
-
-Result<FileStat> Store::stat_in(const Dir& /*folder*/, const LogPlace& place) const {
-  return stat(place);
 }
 
 Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
@@ -396,17 +380,17 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
   return open_thread(*read_table(), thread, known(), again);
 }
 
-Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto planned, plan(*table(), std::string(place.stem())));
   std::vector<SegmentFile> segments;
   for (const Planned& each : planned) {
     segments.push_back(each.file);
   }
-  return std::unique_ptr<const ShownFiles>(std::make_unique<const SegmentFiles>(home(), std::move(segments)));
+  return ShownFilesPtr(std::make_unique<const SegmentFiles>(home(), std::move(segments)));
 }
 
 /// The newest segment of the thread.
-Result<File> Store::open_file(const Dir& /*folder*/, const LogPlace& place) const {
+Result<File> Store::open_file(const Dir& /*in*/, const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
   if (found == now->threads().end()) {
@@ -473,7 +457,7 @@ SegmentHead Store::head_of(const SegmentFile& file, SegmentOpener& opener) const
 
 /// The thread's segments and those with which its history begins, each base before the segments based on it.
 Result<std::vector<Store::Planned>> Store::plan(const ThreadTable& table, const std::string& thread,
-                                                          SegmentOpener& opener) const {
+                                                SegmentOpener& opener) const {
   const auto own = table.threads().find(thread);
   if (own == table.threads().end()) {
     return no_thread();
@@ -510,7 +494,7 @@ Result<std::vector<Store::Planned>> Store::plan(const ThreadTable& table, const 
 
 /// Null if the thread has no copies of the records of a thread that is there.
 ReadMarks Store::source_marks(const ThreadTable& table, const std::string& thread,
-                                   const std::vector<Planned>& planned) const {
+                              const std::vector<Planned>& planned) const {
   const auto first =
       std::find_if(planned.begin(), planned.end(), [](const Planned& segment) { return segment.is_own; });
   if (first == planned.end() || first->head.base) {
@@ -527,7 +511,7 @@ ReadMarks Store::source_marks(const ThreadTable& table, const std::string& threa
 }
 
 Result<std::shared_ptr<const LogSource>> Store::open_thread(const ThreadTable& table, const std::string& thread,
-                                                                 const Known& known, SegmentOpener& opener) const {
+                                                            const Known& known, SegmentOpener& opener) const {
   ASSIGN_OR_RETURN(const auto planned, plan(table, thread, opener));
   std::vector<Segment> segments;
   ThreadStat all;
@@ -552,7 +536,7 @@ std::shared_ptr<SessionStore> make_codex_store(const std::string& home, Disk& di
   StorePaths paths;
   paths.agent_dir = resolved_path(home);
   paths.sessions = paths.agent_dir;
-  return std::make_shared<codex::Store>(codex_format(), codex_document_format(), std::move(paths), disk);
+  return std::make_shared<codex::Store>(std::move(paths), disk);
 }
 
 }  // namespace arborfs

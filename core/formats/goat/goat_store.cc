@@ -32,39 +32,41 @@
 #include "core/os/work_folder.h"
 #include "core/store/finding.h"
 #include "core/store/log_listing.h"
-#include "core/store/read_only_store.h"
+#include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::goat {
 namespace {
 
-class Store : public ReadOnlyStore {
+class Store final : public SessionStore,
+                    public HasArtifacts,
+                    public HasCheckpoints,
+                    public HasNativeFiles,
+                    public HasLiveSigns,
+                    public HasFaults {
  public:
-  /// `format` and `disk` outlive the store. The base folder is `paths.sessions`.
-  Store(const Format& format, StorePaths paths, Disk& disk);
+  /// `disk` outlives the store. The base folder is `paths.sessions`.
+  Store(StorePaths paths, Disk& disk) : SessionStore(goat_format(), std::move(paths), disk) {}
 
-  [[nodiscard]] std::string file_of(const LogPlace& place) const override;
+  [[nodiscard]] std::string path_of(const LogPlace& place) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
-  [[nodiscard]] bool present() const override;
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
   /// The one session of a folder, or none.
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override;
-  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
-  [[nodiscard]] Result<FileStat> stat_in(const Dir& folder, const LogPlace& place) const override;
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place, const Dir* in) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] bool is_link(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override;
-  [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override;
+  [[nodiscard]] Result<File> open_file(const Dir& in, const LogPlace& place) const override;
+  [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override { return folder(place); }
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
-  /// Takes goat's lock of messages.jsonl, which is created if it is missing.
-  [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override;
   /// Unfinished checkpoints, missing contents, and the leftovers of interrupted writes in the session's folder.
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
   /// The leftovers of interrupted writes in the base folder.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
-  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> checkpoints(const LogPlace& place) const override;
-  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  [[nodiscard]] Result<ShownFilesPtr> checkpoints(const LogPlace& place) const override;
+  [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
 
  private:
   mutable CheckpointTrees trees_;
@@ -222,18 +224,16 @@ bool is_base_folder(const std::filesystem::path& path) {
 
 }  // namespace
 
-Store::Store(const Format& format, StorePaths paths, Disk& disk) : ReadOnlyStore(format, std::move(paths), disk) {}
+std::string Store::path_of(const LogPlace& place) const {
+  return paths().sessions + "/" + place.folder + "/" + kMessagesFile;
+}
 
-std::string Store::file_of(const LogPlace& /*place*/) const {
-  return kMessagesFile;
+Result<File> Store::open_file(const Dir& in, const LogPlace& /*place*/) const {
+  return File::follow_in(in, kMessagesFile);
 }
 
 std::optional<LogPlace> Store::log_of(const std::string& folder, const std::string& file) const {
   return file == kMessagesFile || file == kMetadataFile ? std::optional(place_in(folder)) : std::nullopt;
-}
-
-bool Store::present() const {
-  return Dir::open_root(paths().sessions).has_value();
 }
 
 Result<std::vector<std::string>> Store::folders() const {
@@ -271,13 +271,12 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
   return found;
 }
 
-Result<FileStat> Store::stat(const LogPlace& place) const {
-  ASSIGN_OR_RETURN(const auto dir, folder(place));
-  return stat_in(dir, place);
-}
-
-Result<FileStat> Store::stat_in(const Dir& folder, const LogPlace& /*place*/) const {
-  ASSIGN_OR_RETURN(const auto parts, parts_in(folder));
+Result<FileStat> Store::stat(const LogPlace& place, const Dir* in) const {
+  if (in == nullptr) {
+    ASSIGN_OR_RETURN(const auto dir, folder(place));
+    return stat(place, &dir);
+  }
+  ASSIGN_OR_RETURN(const auto parts, parts_in(*in));
   return parts.together();
 }
 
@@ -312,25 +311,20 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
 /// The folder is the session.
 bool Store::is_link(const LogPlace& place) const {
   const auto base = Dir::open_root(paths().sessions);
-  const auto st = base ? base->stat(place.folder) : Result<FileStat>(base.error());
-  return (st && S_ISLNK(st->mode)) || ReadOnlyStore::is_link(place);
+  const auto dir = folder(place);
+  const auto is_linked = [](const auto& in, const std::string& name) {
+    const auto st = in ? in->stat(name) : Result<FileStat>(in.error());
+    return st && S_ISLNK(st->mode);
+  };
+  return is_linked(base, place.folder) || is_linked(dir, kMessagesFile);
 }
 
 Result<Dir> Store::folder(const LogPlace& place) const {
   return Dir::follow_below_root(paths().sessions, place.folder);
 }
 
-Result<Dir> Store::artifacts(const LogPlace& place) const {
-  return folder(place);
-}
-
 std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   return std::make_unique<const FileLocks>(*this);
-}
-
-Result<std::unique_ptr<LogWriter>> Store::writer(const LogPlace& place) {
-  ASSIGN_OR_RETURN(auto dir, folder(place));
-  return lock_log(disk(), std::make_shared<const Dir>(std::move(dir)), kMessagesFile);
 }
 
 std::vector<FileFinding> Store::faults() const {
@@ -377,19 +371,18 @@ std::vector<Finding> Store::faults_of(const LogPlace& place) const {
   return found;
 }
 
-Result<std::unique_ptr<const ShownFiles>> Store::checkpoints(const LogPlace& place) const {
+Result<ShownFilesPtr> Store::checkpoints(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
   RETURN_IF_ERROR(dir.open_in(kCheckpoints));
   ASSIGN_OR_RETURN(const auto base, Dir::stat_root(paths().sessions));
   Parts parts;
   std::string cwd = header_of(read_metadata(dir, parts)).cwd;
-  return std::unique_ptr<const ShownFiles>(
-      std::make_unique<const CheckpointFiles>(std::move(dir), base, std::move(cwd), trees_));
+  return ShownFilesPtr(std::make_unique<const CheckpointFiles>(std::move(dir), base, std::move(cwd), trees_));
 }
 
-Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
-  return std::unique_ptr<const ShownFiles>(std::make_unique<const StoredFiles>(
+  return ShownFilesPtr(std::make_unique<const StoredFiles>(
       std::move(dir), std::vector<std::string>{kMetadataFile, kMessagesFile, kTranscriptFile, kCheckpoints}));
 }
 
@@ -402,7 +395,7 @@ std::shared_ptr<SessionStore> make_goat_store(const std::string& dir, Disk& disk
   paths.agent_dir = resolved_path(dir);
   const std::string below = paths.agent_dir + "/sessions";
   paths.sessions = goat::is_base_folder(below) ? below : paths.agent_dir;
-  return std::make_shared<goat::Store>(goat_format(), std::move(paths), disk);
+  return std::make_shared<goat::Store>(std::move(paths), disk);
 }
 
 }  // namespace arborfs

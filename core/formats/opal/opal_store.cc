@@ -1,5 +1,5 @@
 // Opal's sessions, in `sessions/` of its data folder: JSON lines and DETS tables (opal/FORMAT.md A1, D1). If a table
-// and a log have the same id, the table is shown. Read only. Thread-safe.
+// and a log have the same id, the table is shown. Thread-safe.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -14,17 +14,17 @@
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/temporary_files.h"
 #include "core/log/log_file.h"
+#include "core/store/log_folder_store.h"
 #include "core/store/log_listing.h"
-#include "core/store/read_only_store.h"
+#include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs::opal {
 namespace {
 
-class Store : public LogFolderStore {
+class Store final : public LogFolderStore, public HasNativeFiles, public HasFaults {
  public:
-  /// The formats and `disk` outlive the store.
-  Store(const Format& json_lines, const Format& dets, StorePaths paths, Disk& disk);
+  Store(StorePaths paths, Disk& disk) : LogFolderStore(opal_format(), std::move(paths), "sessions", ".jsonl", disk) {}
 
   [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
@@ -32,12 +32,9 @@ class Store : public LogFolderStore {
                                                    const HeadWanted& wants_head) const override;
   /// A table as its translation; read_raw_at() of it reads the table. Errors also: corrupt, too_large.
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
-  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   /// Logs hidden by a table with the same id, and files of interrupted rewrites by arborfs.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
-
- private:
-  const Format& dets_;
 };
 
 constexpr std::string_view kTableSuffix = ".dets";
@@ -72,11 +69,8 @@ class TranslatedLog final : public LogSource {
 
 }  // namespace
 
-Store::Store(const Format& json_lines, const Format& dets, StorePaths paths, Disk& disk)
-    : LogFolderStore(json_lines, std::move(paths), "sessions", ".jsonl", disk), dets_(dets) {}
-
 const Format& Store::format_of(const LogPlace& place) const {
-  return is_table_name(place.file) ? dets_ : format();
+  return is_table_name(place.file) ? opal_dets_format() : format();
 }
 
 std::optional<LogPlace> Store::log_of(const std::string& folder, const std::string& file) const {
@@ -86,7 +80,7 @@ std::optional<LogPlace> Store::log_of(const std::string& folder, const std::stri
 Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
   ASSIGN_OR_RETURN(auto found, LogFolderStore::logs(folder, wants_head));
   ASSIGN_OR_RETURN(const auto dir, this->folder({folder, ""}));
-  ASSIGN_OR_RETURN(auto tables, list_logs(dir, folder, dets_, is_table_name, {}));
+  ASSIGN_OR_RETURN(auto tables, list_logs(dir, folder, opal_dets_format(), is_table_name, {}));
   std::set<std::string_view> ids;
   for (const FoundLog& table : tables) {
     if (table.left_out.empty()) {
@@ -137,10 +131,9 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
   return std::shared_ptr<const LogSource>(std::make_shared<const TranslatedLog>(std::move(file), std::move(lines)));
 }
 
-Result<std::unique_ptr<const ShownFiles>> Store::native_files(const LogPlace& place) const {
+Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   ASSIGN_OR_RETURN(auto dir, folder(place));
-  return std::unique_ptr<const ShownFiles>(
-      std::make_unique<const StoredFiles>(std::move(dir), std::vector<std::string>{place.file}));
+  return ShownFilesPtr(std::make_unique<const StoredFiles>(std::move(dir), std::vector<std::string>{place.file}));
 }
 
 }  // namespace arborfs::opal
@@ -151,7 +144,7 @@ std::shared_ptr<SessionStore> make_opal_store(const std::string& data_dir, Disk&
   StorePaths paths;
   paths.agent_dir = resolved_path(data_dir);
   paths.sessions = paths.agent_dir;
-  return std::make_shared<opal::Store>(opal_format(), opal_dets_format(), std::move(paths), disk);
+  return std::make_shared<opal::Store>(std::move(paths), disk);
 }
 
 }  // namespace arborfs

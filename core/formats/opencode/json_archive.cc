@@ -193,7 +193,6 @@ class JsonArchive final : public SessionArchive {
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
     return is_json_name(file) ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
-  [[nodiscard]] bool changes_show_late() const override { return false; }
   [[nodiscard]] std::string path_of(const SessionName& session) const override {
     return storage_ + "/session/" + session.folder + "/" + file_of_id(session.id);
   }

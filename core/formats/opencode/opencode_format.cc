@@ -88,7 +88,8 @@ struct EraFormat {
                .removes_children = true,
                .programs = &kAgent,
                .resume = &kResume,
-               .usages = kUsages} {}
+               .usages = kUsages,
+               .changes_show_late = era == opencode::Era::database} {}
   const opencode::Reader reader;
   const opencode::Renderer renderer;
   const Format format;

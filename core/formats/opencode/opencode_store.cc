@@ -39,7 +39,7 @@ class Answers final : public LiveSigns {
 
 OpenCodeStore::OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive,
                              Disk& disk)
-    : ReadOnlyStore(format, std::move(paths), disk), archive_(std::move(archive)) {}
+    : SessionStore(format, std::move(paths), disk), archive_(std::move(archive)) {}
 
 FileStat OpenCodeStore::stat_of(const SessionName& session, const Known& known) const {
   const Stamp& stamp = known.was_opened ? known.stamps.whole : known.stamps.head;
@@ -107,7 +107,7 @@ Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
   return note(session, stamps, covers, changes);
 }
 
-Result<FileStat> OpenCodeStore::stat(const LogPlace& place) const {
+Result<FileStat> OpenCodeStore::stat(const LogPlace& place, const Dir* /*in*/) const {
   return look(name_of(place));
 }
 
@@ -169,7 +169,7 @@ Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& pla
       *archive_, cache_, session, std::move(whole), opened, [this, session] { return look(session); }));
 }
 
-Result<std::unique_ptr<const ShownFiles>> OpenCodeStore::native_files(const LogPlace& place) const {
+Result<ShownFilesPtr> OpenCodeStore::native_files(const LogPlace& place) const {
   return archive_->files(name_of(place));
 }
 

@@ -11,7 +11,7 @@
 
 #include "core/formats/opencode/composed_log.h"
 #include "core/formats/opencode/session_archive.h"
-#include "core/store/read_only_store.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs::opencode {
 
@@ -20,7 +20,7 @@ inline constexpr std::string_view kPlaceSuffix = ".json";
 
 /// A session has no file, so its stat is synthetic: each state has a new inode, as if the program had written and
 /// renamed a new file. Its size is 0 until the session was opened in that state.
-class OpenCodeStore final : public ReadOnlyStore {
+class OpenCodeStore final : public SessionStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
   OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive, Disk& disk);
 
@@ -28,14 +28,11 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] Result<std::vector<std::string>> folders() const override { return archive_->folders(); }
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override;
-  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override;
-  [[nodiscard]] Result<FileStat> stat_in(const Dir& /*folder*/, const LogPlace& place) const override {
-    return stat(place);
-  }
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place, const Dir* in) const override;
   [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override;
   [[nodiscard]] Result<Header> header(const LogPlace& place) const override;
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return archive_->dir_of(place.folder); }
-  [[nodiscard]] Result<std::unique_ptr<const ShownFiles>> native_files(const LogPlace& place) const override;
+  [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
@@ -44,7 +41,6 @@ class OpenCodeStore final : public ReadOnlyStore {
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
     return archive_->log_of(folder, file);
   }
-  [[nodiscard]] bool changes_show_late() const override { return archive_->changes_show_late(); }
 
  private:
   /// The known facts about a session.

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/store/session_store.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs::opencode {
 
@@ -94,7 +94,7 @@ class SessionArchive {
   /// is gone.
   using Take = std::function<bool(std::string&& text)>;
   virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
-  /// As SessionStore::native_files.
+  /// As HasNativeFiles.
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
   /// True if the session's last answer has no end and was written to lately (opencode/FORMAT.md G2). User messages may
   /// wait for it.
@@ -108,7 +108,6 @@ class SessionArchive {
   /// As in SessionStore. `hot` are sessions that were read lately.
   [[nodiscard]] virtual std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const = 0;
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const = 0;
-  [[nodiscard]] virtual bool changes_show_late() const = 0;
   [[nodiscard]] virtual std::string path_of(const SessionName& session) const = 0;
   /// The directory with the files of a folder. Errors: those of opening it.
   [[nodiscard]] virtual Result<Dir> dir_of(const std::string& folder) const = 0;

@@ -546,7 +546,6 @@ class SqliteArchive final : public SessionArchive {
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
     return file == name() || file == name() + "-wal" ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
-  [[nodiscard]] bool changes_show_late() const override { return true; }
   [[nodiscard]] std::string path_of(const SessionName& /*session*/) const override { return database_.path(); }
   [[nodiscard]] Result<Dir> dir_of(const std::string& folder) const override {
     RETURN_IF_ERROR(check(folder));

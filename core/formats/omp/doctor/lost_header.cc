@@ -10,6 +10,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/render/text.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 namespace {
@@ -52,7 +53,7 @@ std::string cwd_in(std::string_view remains) {
 }
 
 std::string cwd_of_terminal(const Session& session) {
-  for (const Breadcrumb& crumb : session.store().breadcrumbs()) {
+  for (const Breadcrumb& crumb : breadcrumbs_of(session.store())) {
     if (crumb.place.has_names_of(session.place()) && crumb.cwd.starts_with('/')) {
       return crumb.cwd;
     }

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_log_change.h"
 #include "core/os/processes.h"
 
@@ -195,7 +196,7 @@ Result<bool> LateLines::ends_inside_line(const LogPlace& to) const {
 Result<void> LateLines::carry_new(const LogPlace& to, Taken taken, bool locks) {
   return take_new(taken, [&](std::string_view bytes) -> Result<void> {
     if (locks && !lock_) {
-      auto lock = store_->writer(to);
+      auto lock = log_files(*store_).writer(to);
       lock_ = lock ? std::move(*lock) : nullptr;
     }
     RETURN_IF_ERROR(open_target(to));

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "core/store/log_writer.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {

@@ -25,6 +25,7 @@
 #include "core/os/program_list.h"
 #include "core/render/text.h"
 #include "core/session/write_marks.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 
@@ -406,7 +407,7 @@ void OmpAgentLook::read_breadcrumbs() {
   const auto folder = std::any_of(agents_.begin(), agents_.end(), is_on_terminal)
                           ? Dir::open_root(store_.paths().terminals)
                           : Result<Dir>(Errc::not_found, "");
-  for (const Breadcrumb& crumb : folder ? store_.breadcrumbs() : std::vector<Breadcrumb>()) {
+  for (const Breadcrumb& crumb : folder ? breadcrumbs_of(store_) : std::vector<Breadcrumb>()) {
     Agent* newest = nullptr;
     for (Agent& agent : agents_) {
       const auto& names = agent.terminals;

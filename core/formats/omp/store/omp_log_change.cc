@@ -5,15 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/result_macros.h"
 #include "core/os/file_attributes.h"
-#include "core/os/processes.h"
-#include "core/store/log_change.h"
 
 namespace arborfs {
 
@@ -23,42 +19,6 @@ constexpr std::string_view kJsonlSuffix = ".jsonl";
 constexpr std::string_view kBackupSuffix = ".bak";
 constexpr mode_t kLogMode = 0666;
 constexpr mode_t kPrivateMode = 0600;
-/// Programs append under the lock, which this process holds: only another probe like this one may have the log open.
-constexpr std::chrono::milliseconds kOwnMoment{20};
-
-/// No process may find the log open for writing, so the draft is closed first.
-Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& name, Disk::Existing existing) {
-  RETURN_IF_ERROR(draft.take());
-  return draft.publish(to, name, existing);
-}
-
-class OmpLogWriter : public LogChange {
- public:
-  OmpLogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string file, std::optional<OmpFileLock> lock,
-               File reader, const FileStat& stat)
-      : LogChange(disk, std::move(reader), stat),
-        folder_(std::move(folder)),
-        file_(std::move(file)),
-        lock_(std::move(lock)) {}
-
-  [[nodiscard]] bool is_open_elsewhere() const override { return is_open_for_writing(reader(), kOwnMoment); }
-  void release() override { lock_.reset(); }
-  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(file_); }
-
- protected:
-  Result<UniqueFd> open(For what) override {
-    return what == For::append ? disk().open_append(*folder_, file_) : disk().open_update(*folder_, file_);
-  }
-  Result<void> put_in_place(LogDraft& draft) override {
-    return publish_closed(draft, *folder_, file_, Disk::Existing::replace);
-  }
-  Result<void> sync_names() override { return disk().sync_folder(*folder_); }
-
- private:
-  const std::shared_ptr<const Dir> folder_;  // the lock refers to it
-  const std::string file_;
-  std::optional<OmpFileLock> lock_;
-};
 
 }  // namespace
 
@@ -86,8 +46,8 @@ Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const
   ASSIGN_OR_RETURN(auto lock, OmpFileLock::take(disk, *held, folder_path, file));
   ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
   ASSIGN_OR_RETURN(const auto st, reader.stat());
-  return std::unique_ptr<LogWriter>(
-      std::make_unique<OmpLogWriter>(disk, held, file, std::move(lock), std::move(reader), st));
+  return std::make_unique<LogWriter>(disk, held, file, std::make_shared<const OmpFileLock>(std::move(lock)),
+                                     std::move(reader), st);
 }
 
 Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced) {
@@ -99,7 +59,7 @@ Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, b
   }
   ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
   ASSIGN_OR_RETURN(const auto st, reader.stat());
-  OmpLogWriter log(disk, held, file, std::nullopt, std::move(reader), st);
+  LogWriter log(disk, held, file, nullptr, std::move(reader), st);
   RETURN_IF_ERROR(log.try_append());
   return is_replaced ? log.try_replace() : Result<void>();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/formats/omp/store/omp_file_lock.h"
+#include "core/store/log_writer.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
@@ -22,7 +23,7 @@ Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, b
 /// each call.
 std::string omp_temporary_name(const std::string& file);
 
-/// SessionStore::draft and redraft. `file`: the name that it will get in the folder.
+/// LogFiles::draft and redraft. `file`: the name that it will get in the folder.
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
 Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
                                                     const File& replaced);

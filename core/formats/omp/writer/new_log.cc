@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/session_dir.h"
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/ids.h"
@@ -217,7 +218,7 @@ void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& heade
 Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
   const auto& store = catalog.stores().at(place.store);
   RETURN_IF_ERROR(draft.finish(sync));
-  RETURN_IF_ERROR(store->publish(draft, place, Disk::Existing::keep, sync));
+  RETURN_IF_ERROR(log_files(*store).publish(draft, place, Disk::Existing::keep, sync));
   if (const auto made = store->stat(place)) {
     catalog.state(place.store).marks.note_made(place.file, *made);
   }
@@ -248,7 +249,7 @@ Result<std::string> resolved_cwd(const std::string& cwd) {
 
 Result<LogPlace> write_new_log(Catalog& catalog, const LogPlace& place, const NewHeader& header, std::string_view lines,
                                mode_t permissions, bool sync) {
-  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(place.store)->draft(place, permissions));
+  ASSIGN_OR_RETURN(auto draft, log_files(*catalog.stores().at(place.store)).draft(place, permissions));
   RETURN_IF_ERROR(draft->write(new_header_lines(header)));
   RETURN_IF_ERROR(draft->write(lines));
   return publish(catalog, *draft, place, sync);
@@ -284,7 +285,7 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const Fork
   header.prompt_cache_key = whole && is_18 ? source.header.id : "";
   const LogPlace place{folder_for(header.cwd, source.dialect, catalog, from),
                        log_file_name(header.timestamp_ms, header.id), from.store};
-  ASSIGN_OR_RETURN(auto draft, session.store().draft(place, permissions_of(session)));
+  ASSIGN_OR_RETURN(auto draft, log_files(session.store()).draft(place, permissions_of(session)));
   RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
   return publish(catalog, *draft, place, sync);
 }

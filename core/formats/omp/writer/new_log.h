@@ -26,7 +26,7 @@ Result<std::string> resolved_cwd(const std::string& cwd);
 Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, NewHeader header,
                                const std::vector<EntryDraft>& entries, bool sync);
 
-/// Writes a log of this header and these lines at a place, with `permissions` as in SessionStore::draft. Errors: as
+/// Writes a log of this header and these lines at a place, with `permissions` as in LogFiles::draft. Errors: as
 /// above.
 Result<LogPlace> write_new_log(Catalog& catalog, const LogPlace& place, const NewHeader& header, std::string_view lines,
                                mode_t permissions, bool sync);

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/omp/store/late_lines.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_log_change.h"
 
 namespace arborfs::omp {
@@ -79,7 +80,7 @@ Result<void> Editor::probe(const SessionPtr& session) {
 }
 
 Result<std::unique_ptr<LogWriter>> Editor::lock(const SessionPtr& session, Wait /*wait*/) {
-  auto writer = session->store().writer(session->place());
+  auto writer = log_files(session->store()).writer(session->place());
   return !writer && writer.error().code == Errc::not_found ? gone() : std::move(writer);
 }
 
@@ -144,7 +145,7 @@ Result<Editor::Copy> Editor::copy(const SessionPtr& session, Held& held, const R
   ASSIGN_OR_RETURN(auto before, held.writer->version());
   ASSIGN_OR_RETURN(auto late, LateLines::of(session->store(), place));
   held.writer.reset();
-  ASSIGN_OR_RETURN(auto draft, session->store().redraft(place, to));
+  ASSIGN_OR_RETURN(auto draft, log_files(session->store()).redraft(place, to));
   ASSIGN_OR_RETURN(const auto copied, anew.write(*draft));
   RETURN_IF_ERROR(draft->finish(syncs_));
   RETURN_IF_ERROR(late.note_copied(copied.stat));
@@ -183,9 +184,9 @@ Result<void> Editor::move_locked(const SessionPtr& session, Held& held, const Lo
   LateLines& late = copy.late;
   RETURN_IF_ERROR(held.writer->verify(before));
   auto stray = LateLines::of_stray(store, to);
-  RETURN_IF_ERROR(store.move(from, to));
-  if (auto put = store.publish(*copy.draft, to, Disk::Existing::replace, false); !put) {
-    static_cast<void>(store.move(to, from));
+  RETURN_IF_ERROR(log_files(store).move(from, to));
+  if (auto put = log_files(store).publish(*copy.draft, to, Disk::Existing::replace, false); !put) {
+    static_cast<void>(log_files(store).move(to, from));
     return put;
   }
   if (const auto after = store.stat(to)) {

@@ -4,11 +4,13 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/write/ids.h"
 #include "core/formats/omp/writer/new_log.h"
 #include "core/formats/omp/writer/session_manager_impl.h"
 #include "core/session/write_marks.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 
@@ -81,7 +83,7 @@ Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<Sess
   ASSIGN_OR_RETURN(const auto resolved, resolved_cwd(cwd));
   auto impl = std::make_unique<Impl>(store, settings, settings.state);
   SessionPtr found;
-  for (const auto& crumb : store->breadcrumbs()) {
+  for (const auto& crumb : breadcrumbs_of(*store)) {
     if (crumb.terminal == terminal && crumb.cwd == resolved) {
       found = impl->catalog.at(crumb.place);
     }
@@ -134,13 +136,14 @@ Result<void> SessionManager::put_on_disk() {
   auto log = memory_->store->open(place);
   const auto size = log ? (*log)->size() : Result<std::uint64_t>(log.error());
   auto bytes = size ? (*log)->read(0, *size) : Result<std::string>(size.error());
-  auto draft = bytes ? disk_->store->draft(place, kAnyPermissions) : Result<std::unique_ptr<LogDraft>>(bytes.error());
+  auto draft =
+      bytes ? log_files(*disk_->store).draft(place, kAnyPermissions) : Result<std::unique_ptr<LogDraft>>(bytes.error());
   if (!draft) {
     return draft.error();
   }
   auto done = (*draft)->write(*bytes);
   done = done ? (*draft)->finish(sync) : done;
-  done = done ? disk_->store->publish(**draft, place, Disk::Existing::keep, sync) : done;
+  done = done ? log_files(*disk_->store).publish(**draft, place, Disk::Existing::keep, sync) : done;
   if (!done) {
     return done;
   }

@@ -1,17 +1,21 @@
-#include "core/store/log_change.h"
+#include "core/store/log_writer.h"
 
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/base/result_macros.h"
+#include "core/os/processes.h"
 
 namespace arborfs {
 
 namespace {
 
 constexpr std::size_t kCompared = 1 << 20;  // bytes at a time
+/// Programs append under the lock, which this process holds: only another probe may have the log open.
+constexpr std::chrono::milliseconds kOwnMoment{20};
 
 Error torn() {
   return {Errc::io, "the written part could not be cut off again; it shows under damage/"};
@@ -19,14 +23,26 @@ Error torn() {
 
 }  // namespace
 
-Result<LogVersion> LogChange::version() const {
+bool LogWriter::is_open_elsewhere() const {
+  return is_open_for_writing(reader_, kOwnMoment);
+}
+
+Result<UniqueFd> LogWriter::open(For what) {
+  return what == For::append ? disk_.open_append(*folder_, name_) : disk_.open_update(*folder_, name_);
+}
+
+Result<void> LogWriter::put_in_place(LogDraft& draft) {
+  return publish_closed(draft, *folder_, name_, Disk::Existing::replace);
+}
+
+Result<LogVersion> LogWriter::version() const {
   ASSIGN_OR_RETURN(const auto st, reader_.stat());
   const std::size_t size = std::min<std::uint64_t>(st.size, LogVersion::kTail);
   ASSIGN_OR_RETURN(auto tail, reader_.read(st.size - size, size));
   return LogVersion{st, std::move(tail)};
 }
 
-Result<UniqueFd> LogChange::open_same(For what) {
+Result<UniqueFd> LogWriter::open_same(For what) {
   auto fd = open(what);
   if (!fd) {
     const Error& why = fd.error();
@@ -41,7 +57,7 @@ Result<UniqueFd> LogChange::open_same(For what) {
   return std::move(file).take();
 }
 
-Result<void> LogChange::append(std::string_view lines) {
+Result<void> LogWriter::append(std::string_view lines) {
   ASSIGN_OR_RETURN(auto fd, open_same(For::append));
   const std::uint64_t start = stat_.size + appended_bytes_;
   const bool is_kept = appended_.size() == appended_bytes_ && appended_bytes_ + lines.size() <= kUndone;
@@ -66,13 +82,13 @@ Result<void> LogChange::append(std::string_view lines) {
   return {};
 }
 
-Result<void> LogChange::try_append() {
+Result<void> LogWriter::try_append() {
   RETURN_IF_ERROR(open_same(For::append));
   return {};
 }
 
 /// An immutable or append-only log cannot be replaced under its name (chattr(1)).
-Result<void> LogChange::try_replace() {
+Result<void> LogWriter::try_replace() {
   int flags = 0;
   const bool is_known = ::ioctl(reader_.fd(), FS_IOC_GETFLAGS, &flags) == 0;
   if (is_known && (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) != 0) {
@@ -82,7 +98,7 @@ Result<void> LogChange::try_replace() {
 }
 
 /// Cuts off only bytes that are certainly ours, and only if nothing follows them.
-Result<void> LogChange::cut_back(int fd, std::uint64_t start, std::string_view written) {
+Result<void> LogWriter::cut_back(int fd, std::uint64_t start, std::string_view written) {
   if (written.empty()) {
     return {};
   }
@@ -100,7 +116,7 @@ Result<void> LogChange::cut_back(int fd, std::uint64_t start, std::string_view w
   return disk_.truncate(fd, start) ? Result<void>() : torn();
 }
 
-Result<bool> LogChange::cut_part(std::uint64_t start, const File& whole, std::uint64_t at) {
+Result<bool> LogWriter::cut_part(std::uint64_t start, const File& whole, std::uint64_t at) {
   ASSIGN_OR_RETURN(const auto intended, whole.stat());
   ASSIGN_OR_RETURN(const auto there, reader_.stat());
   if (there.size <= start || intended.size <= at || there.size - start >= intended.size - at) {
@@ -122,7 +138,7 @@ Result<bool> LogChange::cut_part(std::uint64_t start, const File& whole, std::ui
   return true;
 }
 
-Result<void> LogChange::undo_append() {
+Result<void> LogWriter::undo_append() {
   ASSIGN_OR_RETURN(auto fd, open_same(For::append));
   if (appended_.size() != appended_bytes_) {
     return torn();
@@ -135,7 +151,7 @@ Result<void> LogChange::undo_append() {
   return cut;
 }
 
-Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) {
+Result<void> LogWriter::overwrite(std::uint64_t offset, std::string_view bytes) {
   ASSIGN_OR_RETURN(auto fd, open_same(For::update));
   ASSIGN_OR_RETURN(const auto before, reader_.read(offset, bytes.size()));
   changed_bytes_ = true;
@@ -149,7 +165,7 @@ Result<void> LogChange::overwrite(std::uint64_t offset, std::string_view bytes) 
                "cannot write: the disk accepted only a part of the data; free some space on it and try again"};
 }
 
-Result<void> LogChange::verify(const LogVersion& before) const {
+Result<void> LogWriter::verify(const LogVersion& before) const {
   ASSIGN_OR_RETURN(const auto now, version());
   const auto named = stat_name();
   if (!named || !named->same_file(now.stat) || !(now.stat == before.stat) || now.tail != before.tail) {
@@ -158,18 +174,23 @@ Result<void> LogChange::verify(const LogVersion& before) const {
   return {};
 }
 
-Result<void> LogChange::replace(LogDraft& draft, const LogVersion& before) {
+Result<void> LogWriter::replace(LogDraft& draft, const LogVersion& before) {
   RETURN_IF_ERROR(verify(before));
   auto done = put_in_place(draft);
   changed_names_ = changed_names_ || done;
   return done;
 }
 
-Result<void> LogChange::sync() {
+Result<void> LogWriter::sync() {
   if (changed_bytes_) {
     RETURN_IF_ERROR(disk_.sync(reader_.fd()));
   }
-  return changed_names_ ? sync_names() : Result<void>();
+  return changed_names_ && folder_ != nullptr ? disk_.sync_folder(*folder_) : Result<void>();
+}
+
+Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& name, Disk::Existing existing) {
+  RETURN_IF_ERROR(draft.take());
+  return draft.publish(to, name, existing);
 }
 
 }  // namespace arborfs
