@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/store/finding.h"
-#include "core/store/store_owner.h"
 #include "core/store/store_set.h"
 #include "core/writer/trash.h"
 #include "core/writer/writer.h"

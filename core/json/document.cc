@@ -62,6 +62,15 @@ std::optional<std::string_view> string_member(const Value& value, std::string_vi
   return found != nullptr && found->IsString() ? std::optional(as_string(*found)) : std::nullopt;
 }
 
+std::optional<double> number_member(const Value& value, std::string_view key) {
+  const Value* const number = member(value, key);
+  return number != nullptr && number->IsNumber() ? std::optional(number->GetDouble()) : std::nullopt;
+}
+
+std::string text_member(const Value& value, std::string_view key) {
+  return std::string(string_member(value, key).value_or(""));
+}
+
 bool is_string(const Value* value, std::string_view text) {
   return value != nullptr && value->IsString() && as_string(*value) == text;
 }

@@ -54,6 +54,9 @@ const Value* member(const Value& value, std::string_view key);
 Value* member(Value& value, std::string_view key);
 std::string_view as_string(const Value& value);  // value must be a string
 std::optional<std::string_view> string_member(const Value& value, std::string_view key);
+/// The text of a member that is a string, else "".
+std::string text_member(const Value& value, std::string_view key);
+std::optional<double> number_member(const Value& value, std::string_view key);
 bool is_string(const Value* value, std::string_view text);  // `value` may be null
 
 /// The members of an object, for range loops. (RapidJSON's iterators over mutable members do not compile with clang's

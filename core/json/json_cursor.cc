@@ -152,6 +152,10 @@ std::optional<std::string> string_value(std::string_view literal) {
   return std::string(json::as_string(document));
 }
 
+std::string text_member(std::string_view object, std::string_view name) {
+  return string_value(member(object, name)).value_or("");
+}
+
 bool is_string(std::string_view literal, std::string_view text) {
   if (literal.size() < text.size() + 2 || literal[0] != '"') {
     return false;

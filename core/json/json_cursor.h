@@ -42,6 +42,9 @@ std::string_view member(std::string_view object, std::string_view name);
 /// The WTF-8 text of a JSON string literal; nullopt for other values.
 std::optional<std::string> string_value(std::string_view literal);
 
+/// The text of a member that is a string, else "".
+std::string text_member(std::string_view object, std::string_view name);
+
 /// True if `literal` is a JSON string that means `text`.
 bool is_string(std::string_view literal, std::string_view text);
 

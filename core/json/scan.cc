@@ -324,4 +324,9 @@ ValueEnd scan_value(std::string_view text, std::size_t begin) {
   return {verdict, begin + static_cast<std::size_t>(scanner.length())};
 }
 
+bool is_value(std::string_view text) {
+  const ValueEnd end = scan_value(text, 0);
+  return end.verdict == ValueScanner::Verdict::value && end.end == text.size();
+}
+
 }  // namespace arborfs::json

@@ -18,9 +18,9 @@ namespace arborfs::json {
 class FieldObserver {
  public:
   virtual ~FieldObserver() = default;
-  /// `parent_key` is empty at depth 1; members of an object whose own key is empty are left out. `raw` is the scalar's raw text, quotes included; text past
-  /// ValueScanner::kMaxObservedBytes is cut, and `complete` is then false. Keys are the raw text between their quotes,
-  /// cut in the same way.
+  /// `parent_key` is empty at depth 1; members of an object whose own key is empty are left out. `raw` is the scalar's
+  /// raw text, quotes included; text past ValueScanner::kMaxObservedBytes is cut, and `complete` is then false. Keys
+  /// are the raw text between their quotes, cut in the same way.
   virtual void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) = 0;
   /// A container starts at depth 1 under `key`; `offset` counts from the value's first byte.
   virtual void on_container(std::string_view key, char opener, std::uint64_t offset) = 0;
@@ -132,5 +132,7 @@ struct ValueEnd {
 
 /// Scans complete text: one value that starts at `begin`, which must not be white space.
 ValueEnd scan_value(std::string_view text, std::size_t begin);
+/// True if the whole text is one value, without white space around it.
+bool is_value(std::string_view text);
 
 }  // namespace arborfs::json

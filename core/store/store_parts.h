@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "core/store/finding.h"
-#include "core/store/live_signs.h"
 #include "core/store/session_store.h"
-#include "core/store/shown_files.h"
+#include "core/store/stored_files.h"
 
 namespace arborfs {
 
@@ -65,6 +64,23 @@ struct HasLockFiles {
   [[nodiscard]] virtual std::string lock_file_name(const std::string& file) const = 0;
   /// The process that the lock file names; 0 if there is none.
   [[nodiscard]] virtual long lock_holder(const Dir& folder, const std::string& file) const = 0;
+};
+
+/// The signs that an agent itself leaves for the sessions that it has loaded, at one moment. The store outlives it.
+class LiveSigns {
+ public:
+  virtual ~LiveSigns() = default;
+  LiveSigns() = default;
+  LiveSigns(const LiveSigns&) = delete;
+  LiveSigns& operator=(const LiveSigns&) = delete;
+
+  /// Why a program has the session loaded, in words; empty if there is no sign of it.
+  [[nodiscard]] virtual std::vector<std::string> of(const LogPlace& place) const = 0;
+  /// The same for a caller that holds the log's lock. Does not wait: a lock that another program holds only for one
+  /// write counts too.
+  [[nodiscard]] virtual std::vector<std::string> under_lock(const LogPlace& place) const { return of(place); }
+  /// True if the signs name the sessions that this process has loaded; it then has no others.
+  [[nodiscard]] virtual bool tell_all_of(long /*pid*/) const { return false; }
 };
 
 /// Signs of the agent's programs for the sessions that they have loaded.

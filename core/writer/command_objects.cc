@@ -13,6 +13,23 @@ Error refused_object(std::size_t number, std::string_view why) {
   return {Errc::invalid_argument, "object " + std::to_string(number) + ": " + std::string(why)};
 }
 
+bool CommandOptions::take(std::string_view key, const json::Value& value) {
+  if (key == "ifLeaf" && value.IsString()) {
+    if_leaf = json::as_string(value);
+    return true;
+  }
+  if (key == "force" && value.IsBool()) {
+    force = force || value.IsTrue();
+    return true;
+  }
+  return false;
+}
+
+Result<std::string_view> message_text(std::string_view text) {
+  text.remove_suffix(text.ends_with('\n') ? 1 : 0);
+  return text.empty() ? Result<std::string_view>(Errc::invalid_argument, "the message is empty") : text;
+}
+
 Result<void> check_append_text(const AppendText& text) {
   if (text.text.size() > kMaxCommandBytes) {
     return {Errc::too_large, "an append may have at most 64 MiB"};

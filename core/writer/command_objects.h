@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -13,6 +14,17 @@ namespace arborfs {
 
 /// An object of a command that is refused, by its number from 1. Errc::invalid_argument.
 Error refused_object(std::size_t number, std::string_view why);
+
+/// What an object tells arborfs, in members that do not reach the log.
+struct CommandOptions {
+  std::string if_leaf;
+  bool force = false;
+  /// True if the member is one of them.
+  bool take(std::string_view key, const json::Value& value);
+};
+
+/// The text of one message, without its last line feed. Errors: invalid_argument if nothing is left.
+Result<std::string_view> message_text(std::string_view text);
 
 /// Errors: too_large, not_utf8.
 Result<void> check_append_text(const AppendText& text);

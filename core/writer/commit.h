@@ -89,7 +89,9 @@ class Editor {
     yes,  // as long as the agent waits
   };
   /// Takes the lock that keeps out the agent and other writers; null in a format without one.
-  [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& /*session*/, Wait /*wait*/) {
+    return std::unique_ptr<LogWriter>();
+  }
   /// A plan of nothing, under the lock. May read the log.
   [[nodiscard]] virtual Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) = 0;
   /// Makes the lines, or the rewrite, of what was planned; neither if nothing is to be written. May read the log.

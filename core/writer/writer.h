@@ -242,6 +242,7 @@ class Writer {
  protected:
   /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
+  [[nodiscard]] bool syncs() const { return settings_.durability == Durability::synced; }
   /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
   /// Errors: not_permitted unless allow_delete.

@@ -41,7 +41,7 @@ namespace root_nodes { NodeRows rows(); }        // the root, README.md, status.
 namespace search_nodes { NodeRows rows(); }      // search/: a folder for each query, which searches when it is listed
 namespace session_nodes { NodeRows rows(); }     // a session's folder, and its link `leaf`
 namespace shortcut_nodes { NodeRows rows(); }    // by-id/, by-agent/, terminals/, and all symlinks to sessions
-namespace shown_file_nodes { NodeRows rows(); }  // checkpoints/ and native/ (core/store/shown_files.h)
+namespace shown_file_nodes { NodeRows rows(); }  // checkpoints/ and native/ (core/store/stored_files.h)
 namespace stats_nodes { NodeRows rows(); }       // stats/: a file for each kind of sum; looking it up reads all logs
 namespace title_nodes { NodeRows rows(); }       // by-title/ and recent/, which read the first messages of sessions
 // clang-format on

@@ -10,6 +10,7 @@
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
+#include "core/store/store_parts.h"
 #include "tests/support/paths.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/temp_store.h"

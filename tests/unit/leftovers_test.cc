@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/store/store_parts.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/goat_acts.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
+#include "core/formats/claude/format.h"
 #include "core/session/catalog.h"
 #include "fs/cache/invalidation_map.h"
 #include "fs/nodes/vfs.h"
@@ -28,7 +28,7 @@ constexpr char kShownStarter[] = "projects/work/claude-11111111-2222-4333-8444-5
 
 class SessionChildren : public ::testing::Test {
  protected:
-  SessionChildren() : catalog(make_claude_store(temp.root(), Disk::real()), "/home/dev"), vfs(catalog, false) {
+  SessionChildren() : catalog(claude::make_store(temp.root(), Disk::real()), "/home/dev"), vfs(catalog, false) {
     std::filesystem::create_directories(agents());
     write(starter_log(), R"({"type":"user","uuid":"a","parentUuid":null,"isSidechain":false,)");
     write(agents() / "agent-7.jsonl",

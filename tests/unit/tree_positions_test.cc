@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/goat/goat_format.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/goat/format.h"
 #include "core/formats/omp/store/omp_format.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/log/log_reader.h"
 #include "core/model/tree.h"
@@ -27,8 +27,8 @@ using testing::SaidRow;
 constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> formats{&omp_format(),  &pi_format(),     &opal_format(), &opencode_format(),
-                                                  &goat_format(), &claude_format(), &codex_format()};
+  static const std::vector<const Format*> formats{&omp_format(),  &pi_format(),     &opal::format(), &opencode_format(),
+                                                  &goat::format(), &claude::format(), &codex::format()};
   return formats;
 }
 
@@ -163,7 +163,7 @@ TEST(TreePositions, BlocksOfOneReplyThatAreWrittenAgainKeepTheirParents) {
   add("b2", "b1", "assistant", R"({"type":"tool_use","id":"t2","name":"x","input":{}})");
   add("r1", "b1", "user", R"({"type":"tool_result","tool_use_id":"t1","content":"1"})");
   add("r2", "b2", "user", R"({"type":"tool_result","tool_use_id":"t2","content":"2"})");
-  const auto index = index_of(claude_format(), text);
+  const auto index = index_of(claude::format(), text);
   EXPECT_EQ(drawn_in(*index), (std::vector<Ordinal>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   EXPECT_EQ(path_to(*index, index->leaf()).size(), 5U);
   EXPECT_EQ(index->tip_count(), 1U);

@@ -396,6 +396,12 @@ Row other_row(std::string_view line) {
   return row;
 }
 
+Damage damage_in(const LineReader::Line& line) {
+  Damage damage = damage_of(line);
+  damage.kind = !line.is_too_long && line.text.front() == '\0' ? Damage::Kind::nul : damage.kind;
+  return damage;
+}
+
 }  // namespace
 
 bool is_command_text(std::string_view text) {
@@ -429,6 +435,27 @@ Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
     row.hash = record_hash(line.substr(0, row.length));
   }
   return row;
+}
+
+void Stretch::take(const LineReader::Line& line, RowParser& parser) {
+  if (line.is_too_long) {
+    damage.push_back(damage_in(line));
+    return;
+  }
+  Row row = parser.parse(line.text, texts);
+  row.offset = line.offset;
+  if (row.kind == Row::Kind::bad) {
+    damage.push_back(damage_in(line));
+    return;
+  }
+  if (row.rest != 0) {
+    damage.push_back({row.offset + row.length, row.rest, Damage::Kind::fused, !line.is_ended});
+  }
+  if (row.kind == Row::Kind::left_out) {
+    left_out.push_back(row.name);
+  } else if (row.kind != Row::Kind::aside) {
+    rows.push_back(row);
+  }
 }
 
 }  // namespace arborfs::claude

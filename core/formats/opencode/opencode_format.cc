@@ -9,7 +9,7 @@
 #include "core/formats/opencode/opencode_store.h"
 #include "core/formats/opencode/sqlite_archive.h"
 #include "core/os/environment.h"
-#include "core/store/resume.h"
+#include "core/store/format.h"
 
 namespace arborfs {
 namespace {

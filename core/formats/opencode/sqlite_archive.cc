@@ -23,7 +23,7 @@
 #include "core/sqlite/database.h"
 #include "core/sqlite/integrity.h"
 #include "core/store/finding.h"
-#include "core/store/shown_files.h"
+#include "core/store/stored_files.h"
 
 namespace arborfs::opencode {
 namespace {

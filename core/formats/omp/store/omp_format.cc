@@ -3,7 +3,7 @@
 #include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/omp_agent_look.h"
-#include "core/store/resume.h"
+#include "core/store/format.h"
 
 namespace arborfs {
 
