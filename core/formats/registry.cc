@@ -21,7 +21,7 @@
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/write/belongings.h"
 #include "core/formats/opencode/write/opencode_writer.h"
-#include "core/writer/writer_set.h"
+#include "core/writer/writer.h"
 
 namespace arborfs {
 

@@ -9,7 +9,6 @@
 #include "core/base/hash.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/parse_in_place.h"
 #include "core/json/utf8.h"
 #include "core/render/blocks.h"
 #include "core/render/images.h"

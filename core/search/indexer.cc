@@ -12,7 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/base/thread_slice.h"
-#include "core/json/fold.h"
+#include "core/json/utf8.h"
 #include "core/log/log_age.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"

@@ -18,7 +18,7 @@ class RecordRenderer;  // core/render/record_renderer.h
 class SessionStore;    // core/store/session_store.h
 struct Header;         // core/log/log_index.h
 
-/// The text that a read of a verb's control file returns, where the common text (core/writer/verb_usage.h) does not
+/// The text that a read of a verb's control file returns, where the common text (core/writer/verbs.cc) does not
 /// apply.
 struct OwnUsage {
   std::string_view verb;

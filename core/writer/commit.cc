@@ -8,7 +8,6 @@
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/session/agent_look.h"
-#include "core/writer/not_synced.h"
 
 namespace arborfs {
 

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/wanted.h"
 #include "core/session/catalog.h"
 #include "core/session/liveness.h"
@@ -209,5 +210,19 @@ Error session_is_live(const Liveness& found, const std::string& instead = "");
 
 /// Makes a change visible that was just written. Its error would never make the caller write again.
 Result<void> read_back(Session& session, Depth depth);
+
+/// The error for a write that is in a store but was not synced. It is never no_space or stale, which would make the
+/// caller write the same again.
+inline Error written_but_not_synced(const Error& why) {
+  return {Errc::io, why.message +
+                        "; the log can be read, but the last write may not survive a power cut: check the end of the "
+                        "log before you write again"};
+}
+
+/// The same for a new session. It stays, because a program may already have opened it.
+inline Error made_but_not_synced(const Error& why, const std::string& session) {
+  return {Errc::io, why.message + "; the new session " + session +
+                        " is there, but may not survive a power cut: check that it exists before you create it again"};
+}
 
 }  // namespace arborfs

@@ -6,7 +6,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
-#include "core/writer/verb_usage.h"
+#include "core/writer/verbs.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
 #include "fs/nodes/node_families.h"

@@ -239,7 +239,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"core/base/log.cc", "what the program tells of itself"},
     {"core/os/links.cc", "where a link leads, opened for reading"},
     {"core/os/scratch_file.cc", "a nameless temporary file for what is decoded"},
-    {"core/sqlite/set_up.cc", "space for the memory that SQLite shares through a file"},
+    {"core/sqlite/connection.cc", "space for the memory that SQLite shares through a file"},
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how threads are scheduled"},

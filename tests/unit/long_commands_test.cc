@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/omp/write/append_command.h"
-#include "core/json/parse_in_place.h"
+#include "core/json/document.h"
 
 namespace arborfs {
 namespace {

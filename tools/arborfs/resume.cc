@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/json/fold.h"
+#include "core/json/utf8.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/search/search.h"

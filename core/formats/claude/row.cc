@@ -6,9 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/json/escapes.h"
+#include "core/json/places.h"
 #include "core/json/scan.h"
-#include "core/json/value_view.h"
 #include "core/log/record_hash.h"
 
 namespace arborfs::claude {
@@ -388,10 +387,8 @@ class RowReader {
 
 /// A line that does not begin an object: another JSON value, which the program skips, or no JSON at all.
 Row other_row(std::string_view line) {
-  const json::ValueEnd end = json::scan_value(line, 0);
   Row row;
-  row.kind = end.verdict == json::ValueScanner::Verdict::value && end.end == line.size() ? Row::Kind::left_out
-                                                                                         : Row::Kind::bad;
+  row.kind = json::is_one_value(line) ? Row::Kind::left_out : Row::Kind::bad;
   row.length = line.size();
   return row;
 }

@@ -8,7 +8,6 @@
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/number.h"
 #include "core/json/scan.h"
 
 namespace arborfs::claude {

@@ -44,11 +44,7 @@ Origin by_text(std::string_view text) {
 }  // namespace
 
 bool is_object(std::string_view text) {
-  if (!text.starts_with('{') || !json::is_valid_utf8(text)) {
-    return false;
-  }
-  const json::ValueEnd end = json::scan_value(text, 0);
-  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
+  return text.starts_with('{') && json::is_valid_utf8(text) && json::is_one_value(text);
 }
 
 std::optional<std::uint64_t> count_of(std::string_view literal) {

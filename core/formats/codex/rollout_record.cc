@@ -7,11 +7,10 @@
 #include "core/base/hash.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/record_kinds.h"
-#include "core/json/escapes.h"
 #include "core/json/json_cursor.h"
+#include "core/json/places.h"
 #include "core/json/scan.h"
 #include "core/json/utf8.h"
-#include "core/json/value_view.h"
 #include "core/log/record_hash.h"
 
 namespace arborfs::codex {
@@ -302,8 +301,7 @@ class RecordReading {
 };
 
 bool is_json(std::string_view text) {
-  const json::ValueEnd end = json::scan_value(text, 0);
-  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size() && json::is_valid_utf8(text);
+  return json::is_one_value(text) && json::is_valid_utf8(text);
 }
 
 RolloutRecord left_out_value() {

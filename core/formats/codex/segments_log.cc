@@ -7,8 +7,8 @@
 #include "core/base/result_macros.h"
 #include "core/base/stripped.h"
 #include "core/formats/codex/record.h"
+#include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/number.h"
 #include "core/log/line_reader.h"
 
 namespace arborfs::codex {

@@ -8,7 +8,6 @@
 #include "core/formats/codex/record.h"
 #include "core/os/file.h"
 #include "core/sqlite/database.h"
-#include "core/sqlite/integrity.h"
 
 namespace arborfs::codex {
 namespace {

@@ -11,10 +11,8 @@
 #include "core/base/result_macros.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/metadata.h"
-#include "core/json/escapes.h"
 #include "core/json/places.h"
 #include "core/json/scan.h"
-#include "core/json/value_view.h"
 #include "core/log/line_pipeline.h"
 #include "core/log/record_hash.h"
 
@@ -40,11 +38,6 @@ FieldValue string_field(std::string_view text) {
   value.kind = FieldValue::Kind::string;
   value.text = text;
   return value;
-}
-
-bool is_json(std::string_view text) {
-  const json::ValueEnd end = json::scan_value(text, 0);
-  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
 }
 
 /// The values of the members that the index needs, as text; empty for those that are missing.
@@ -139,7 +132,7 @@ class LineParser {
     if (is_short && places_.find(line) && json::has_valid_escapes(line)) {
       return reading.read(json::PlacedValue(places_, 0));
     }
-    if (!is_json(line)) {
+    if (!json::is_one_value(line)) {
       return std::nullopt;
     }
     return line.starts_with('{') ? reading.read(json::TextValue(line)) : Fields{true, "", "", ""};

@@ -185,15 +185,10 @@ struct Fields {
   std::string_view metadata;
 };
 
-bool is_json(std::string_view text) {
-  const json::ValueEnd end = json::scan_value(text, 0);
-  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size();
-}
-
 /// Nothing if the line is not a message: an object with an id and a role.
 std::optional<Fields> read_fields(std::string_view line) {
   Fields fields;
-  if (!line.starts_with('{') || !is_json(line)) {
+  if (!line.starts_with('{') || !json::is_one_value(line)) {
     return std::nullopt;
   }
   for (skim::Cursor cursor(line); cursor.next();) {
@@ -262,7 +257,7 @@ class Session {
     }
     if (auto message = line.is_too_long ? std::nullopt : read_fields(line.text)) {
       add(line, *std::move(message));
-    } else if (!line.is_too_long && is_json(line.text)) {
+    } else if (!line.is_too_long && json::is_one_value(line.text)) {
       sink.leave_out(skim::string_value(skim::member(line.text, "role")).value_or(""));
     } else {
       add_damage(line);

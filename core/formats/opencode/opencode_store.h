@@ -1,6 +1,7 @@
 // The sessions of an archive as logs: finds changes, and gives each session a stat of its own. Read only. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -9,11 +10,34 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/opencode/composed_log.h"
 #include "core/formats/opencode/session_archive.h"
+#include "core/log/log_source.h"
 #include "core/store/read_only_store.h"
 
 namespace arborfs::opencode {
+
+/// The texts that were read last, of all sessions of a store. Thread-safe.
+class TextCache {
+ public:
+  /// Texts of neighbouring messages.
+  struct Chunk {
+    std::uint64_t log = 0;    // the number of the log
+    std::uint64_t start = 0;  // the offset of the first byte
+    std::string text;
+  };
+  using ChunkPtr = std::shared_ptr<const Chunk>;
+  /// The chunk that holds the byte at `offset`; null if there is none.
+  [[nodiscard]] ChunkPtr find(std::uint64_t log, std::uint64_t offset);
+  void put(ChunkPtr chunk);
+  /// Drops a chunk that is too large to be kept when it is not needed.
+  void drop_if_large(const ChunkPtr& chunk);
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{4} << 20U;
+  std::mutex mutex_;
+  std::list<ChunkPtr> chunks_;  // the last one used is the first
+  std::size_t bytes_ = 0;
+};
 
 /// LogPlace::file is a session's id and this.
 inline constexpr std::string_view kPlaceSuffix = ".json";

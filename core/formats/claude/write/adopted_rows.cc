@@ -11,7 +11,7 @@
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
-#include "core/writer/new_uuid.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs::claude {
 namespace {

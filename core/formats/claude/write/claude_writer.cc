@@ -7,9 +7,8 @@
 #include "core/formats/claude/write/adopted_rows.h"
 #include "core/formats/claude/write/copied_rows.h"
 #include "core/os/temp_file.h"
+#include "core/writer/commit.h"
 #include "core/writer/new_file.h"
-#include "core/writer/new_uuid.h"
-#include "core/writer/not_synced.h"
 
 namespace arborfs {
 

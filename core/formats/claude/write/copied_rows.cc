@@ -11,7 +11,7 @@
 #include "core/formats/claude/write/adopted_rows.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/writer/new_uuid.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs::claude {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/formats/goat/write/new_records.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/writer/new_uuid.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs::goat {
 namespace {

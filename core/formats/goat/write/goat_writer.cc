@@ -11,9 +11,9 @@
 #include "core/formats/goat/metadata.h"
 #include "core/formats/goat/write/metadata_file.h"
 #include "core/json/utf8.h"
-#include "core/writer/not_synced.h"
+#include "core/writer/command_text.h"
+#include "core/writer/commit.h"
 #include "core/writer/resolve_target.h"
-#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/formats/goat/write/adopted_messages.h"
 #include "core/formats/goat/write/goat_writer.h"
 #include "core/formats/goat/write/metadata_file.h"
-#include "core/writer/new_uuid.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs {
 

@@ -11,9 +11,8 @@
 #include "core/formats/goat/write/metadata_file.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/writer/commit.h"
 #include "core/writer/new_file.h"
-#include "core/writer/new_uuid.h"
-#include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
 
 namespace arborfs {

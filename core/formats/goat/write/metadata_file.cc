@@ -59,20 +59,7 @@ std::string_view metadata_value(std::string_view metadata, std::string_view key)
 }
 
 std::string with_metadata(std::string metadata, std::string_view key, std::string_view value) {
-  std::string_view present;
-  bool has_members = false;
-  for (skim::Cursor members(metadata); members.next();) {
-    has_members = true;
-    present = spells_key_of(members.key(), key) ? members.value() : present;
-  }
-  if (!present.empty()) {
-    return metadata.replace(static_cast<std::size_t>(present.data() - metadata.data()), present.size(), value);
-  }
-  const std::size_t brace = metadata.rfind('}');
-  const std::size_t end = metadata.find_last_not_of(" \t\r\n", brace - 1) + 1;
-  return metadata.replace(
-      end, brace - end,
-      (has_members ? ",\n  " : "\n  ") + json::stringify_string(key) + ": " + std::string(value) + "\n");
+  return skim::set_member(std::move(metadata), key, value, skim::Layout::lines, spells_key_of);
 }
 
 std::string new_metadata(const std::vector<Field>& fields) {

@@ -7,8 +7,8 @@
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/writer/command_objects.h"
-#include "core/writer/new_uuid.h"
+#include "core/writer/command_text.h"
+#include "core/writer/new_file.h"
 
 namespace arborfs::goat {
 namespace {

@@ -13,7 +13,6 @@
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/writer/new_file.h"
-#include "core/writer/new_uuid.h"
 
 namespace arborfs::goat {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "core/base/result_macros.h"
+#include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
-#include "core/json/key_order.h"
 
 namespace arborfs::context {
 

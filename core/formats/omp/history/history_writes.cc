@@ -8,7 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
-#include "core/sqlite/transaction.h"
+#include "core/sqlite/database.h"
 
 namespace arborfs {
 

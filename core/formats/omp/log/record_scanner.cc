@@ -8,8 +8,8 @@
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
-#include "core/json/escapes.h"
 #include "core/json/places.h"
+#include "core/json/scan.h"
 #include "core/log/line_pipeline.h"
 
 namespace arborfs {

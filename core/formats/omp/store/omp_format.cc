@@ -10,7 +10,7 @@ namespace arborfs {
 namespace {
 
 constexpr std::string_view kVerbs[] = {"append", "branch", "label", "fork", "new", "title", "move", "remove"};
-/// That of omp (core/writer/verb_usage.h), but pi shortens no text.
+/// That of omp (core/writer/verbs.cc), but pi shortens no text.
 constexpr std::string_view kAppendUsageOfPi =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"

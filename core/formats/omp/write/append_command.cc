@@ -5,7 +5,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/formats/omp/write/append_rules.h"
-#include "core/json/parse_in_place.h"
+#include "core/json/document.h"
 #include "core/json/scan.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"

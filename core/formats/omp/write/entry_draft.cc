@@ -8,7 +8,7 @@
 #include "core/formats/omp/write/dialect_rules.h"
 #include "core/formats/omp/write/provider_blocks.h"
 #include "core/json/date.h"
-#include "core/json/key_order.h"
+#include "core/json/document.h"
 #include "core/log/log_index.h"
 
 namespace arborfs {

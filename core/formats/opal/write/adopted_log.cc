@@ -8,7 +8,7 @@
 #include "core/base/result_macros.h"
 #include "core/formats/opal/write/new_lines.h"
 #include "core/json/document.h"
-#include "core/writer/title_text.h"
+#include "core/writer/command_text.h"
 
 namespace arborfs::opal {
 namespace {

@@ -36,7 +36,4 @@ Result<std::string> new_session_id();
 /// The header of a session without messages (opal/FORMAT.md B2). `metadata` is an object's JSON text.
 std::string header_line(std::string_view id, std::string_view metadata);
 
-/// The object with a member set to a JSON text; every other byte stays. `object` must be one JSON object.
-std::string with_member(std::string object, std::string_view key, std::string_view value);
-
 }  // namespace arborfs::opal

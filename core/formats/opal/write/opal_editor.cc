@@ -46,7 +46,7 @@ Result<void> write_rest(TempFile& file, const Plan& plan) {
     ASSIGN_OR_RETURN(const auto line, log.read(edit.offset, edit.length));
     at = edit.offset + edit.length;
     if (edit.what == What::relinked) {
-      RETURN_IF_ERROR(file.write(with_member(line, "parent_id", parent)));
+      RETURN_IF_ERROR(file.write(skim::set_member(line, "parent_id", parent)));
     } else if (edit.what == What::removed || is_dead_line_of(line, plan.removed)) {
       ASSIGN_OR_RETURN(at, end_of_line(log, at, plan.stat.size));
     } else {
@@ -120,8 +120,8 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& /*held*/, a
     return {};
   }
   if (plan.is_moved) {
-    plan.header = with_member(std::move(plan.header), "current_id",
-                              plan.leaf.empty() ? "null" : json::stringify_string(plan.leaf));
+    plan.header = skim::set_member(std::move(plan.header), "current_id",
+                                   plan.leaf.empty() ? "null" : json::stringify_string(plan.leaf));
   }
   plan.protects = !plan.puts_back;
   plan.rewrite = [this, session, &plan](Held&) { return replace_log(session, plan); };

@@ -8,8 +8,8 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/writer/command_text.h"
 #include "core/writer/resolve_target.h"
-#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
@@ -144,8 +144,8 @@ Result<std::string> OpalWriter::set_title(const SessionPtr& session, std::string
       return {};
     }
     const std::string object = metadata.starts_with('{') ? std::string(metadata) : "{}";
-    plan.header = opal::with_member(std::move(plan.header), "metadata",
-                                    opal::with_member(object, "title", json::stringify_string(wanted)));
+    plan.header = skim::set_member(std::move(plan.header), "metadata",
+                                   skim::set_member(object, "title", json::stringify_string(wanted)));
     return {};
   };
   RETURN_IF_ERROR(apply(session, change, force));

@@ -16,10 +16,10 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/model/tree.h"
+#include "core/writer/command_text.h"
+#include "core/writer/commit.h"
 #include "core/writer/new_file.h"
-#include "core/writer/not_synced.h"
 #include "core/writer/resolve_target.h"
-#include "core/writer/title_text.h"
 
 namespace arborfs {
 namespace {
@@ -86,7 +86,7 @@ std::string title_of_fork(const std::string& title, const std::optional<std::str
 
 /// An object with a string member; no object at all counts as an empty one, as for Opal.
 std::string with_text(std::string_view object, std::string_view key, std::string_view text) {
-  return opal::with_member(object.starts_with('{') ? std::string(object) : "{}", key, json::stringify_string(text));
+  return skim::set_member(object.starts_with('{') ? std::string(object) : "{}", key, json::stringify_string(text));
 }
 
 Result<std::string> metadata_of(const NewSession& wanted) {
@@ -154,13 +154,13 @@ Result<CreateResult> OpalWriter::fork(const SessionPtr& session, const std::stri
   RETURN_IF_ERROR(source.end == kNoEntry || force ? Result<void>() : opal::check_answered(*session, source.end));
   ASSIGN_OR_RETURN(auto header, source.log->read(source.header.offset, source.header.length));
   ASSIGN_OR_RETURN(const auto id, opal::new_session_id());
-  header = opal::with_member(std::move(header), "session_id", json::stringify_string(id));
+  header = skim::set_member(std::move(header), "session_id", json::stringify_string(id));
   if (!source.leaf.empty()) {
-    header = opal::with_member(std::move(header), "current_id", source.leaf);
+    header = skim::set_member(std::move(header), "current_id", source.leaf);
   }
   if (const std::string own = title_of_fork(source.header.title, title); !own.empty()) {
     const std::string metadata = with_text(skim::member(header, "metadata"), "title", own);
-    header = opal::with_member(std::move(header), "metadata", metadata);
+    header = skim::set_member(std::move(header), "metadata", metadata);
   }
   return add_session(session->store_number(), id, permissions_of(*session), [&](TempFile& file) -> Result<void> {
     RETURN_IF_ERROR(file.write(header + "\n"));

@@ -10,12 +10,9 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/json_files.h"
-#include "core/formats/opencode/json_texts.h"
+#include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/opencode_store.h"
-#include "core/formats/opencode/write/last_message.h"
-#include "core/formats/opencode/write/row_text.h"
 #include "core/formats/opencode/write/session_rows.h"
 
 namespace arborfs::opencode {
@@ -109,7 +106,7 @@ Result<std::vector<SessionName>> sessions_in_trash(const Dir& files) {
   return found;
 }
 
-/// Earlier versions kept, in a trash on another file system, the texts of all files as lines of JSON (row_text.h).
+/// Earlier versions kept, in a trash on another file system, the texts of all files as lines of JSON (Row).
 class SavedLines {
  public:
   SavedLines(Disk& disk, const Dir& files) : disk_(disk), files_(files) {}

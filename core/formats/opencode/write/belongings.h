@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/formats/opencode/write/storage_folder.h"
-#include "core/sqlite/transaction.h"
+#include "core/sqlite/database.h"
 #include "core/writer/transfer.h"
 
 namespace arborfs::opencode {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 
@@ -33,14 +34,31 @@ std::int64_t time_behind(const LastMessage& last);
 /// True if the next message of the user goes to the agent and the model of this one.
 bool names_model(std::string_view message);
 
-/// The message without its ids. `before` is the last message for which names_model() is true, "" if there is none: then
-/// this one names none either, and OpenCode takes its default model (opencode/FORMAT.md G5).
-std::string message_text(const NewMessage& wanted, std::int64_t created_ms, std::string_view before);
-/// Its only part, without the ids.
-std::string part_text(const NewMessage& wanted, std::int64_t created_ms);
+/// A message, or one of its parts, without the ids that say where it belongs.
+struct NewRecord {
+  std::string id;
+  std::string members;  // the text of an object's members, without braces
+};
+
+struct MessageRecords {
+  NewRecord info;
+  std::int64_t time_ms = 0;
+  std::vector<NewRecord> parts;
+};
+
+/// The message with new ids, and its only part. `before` is the last message for which names_model() is true, "" if
+/// there is none: then this one names none either, and OpenCode takes its default model (opencode/FORMAT.md G5).
+MessageRecords records_of(const NewMessage& wanted, std::int64_t created_ms, std::string_view before);
 
 /// The refusals that both kinds of stores share.
 Error messages_undone();
 Error session_gone();
+
+/// An id as OpenCode generates it (opencode/FORMAT.md A4). `kind` is "msg" or "prt". For equal times the id with the
+/// higher `count`, from 1, sorts last.
+std::string new_id(std::string_view kind, std::int64_t time_ms, std::uint32_t count);
+
+/// The id of a session created at this time: later ones sort first.
+std::string new_session_id(std::int64_t time_ms);
 
 }  // namespace arborfs::opencode

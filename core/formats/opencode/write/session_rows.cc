@@ -1,16 +1,176 @@
 #include "core/formats/opencode/write/session_rows.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/write/row_text.h"
+#include "core/formats/opencode/session_archive.h"
+#include "core/json/document.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::opencode {
 namespace {
+
+using sqlite::Statement;
+
+/// Doubles, and so the numbers of JSON, are exact up to here.
+constexpr std::int64_t kExact = std::int64_t{1} << 53U;
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  for (const unsigned char byte : bytes) {
+    hex += kDigits[byte >> 4U];
+    hex += kDigits[byte & 0xFU];
+  }
+  return hex;
+}
+
+std::optional<std::string> bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (; hex.size() > 1; hex.remove_prefix(2)) {
+    unsigned byte = 0;
+    const auto end = std::from_chars(hex.data(), hex.data() + 2, byte, 16);
+    if (end.ptr != hex.data() + 2) {
+      return std::nullopt;
+    }
+    bytes += static_cast<char>(byte);
+  }
+  return hex.empty() ? std::optional(bytes) : std::nullopt;
+}
+
+template <class Number>
+std::string text_of(Number number) {
+  std::string text(40, '\0');
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number);
+  text.resize(static_cast<std::size_t>(end.ptr - text.data()));
+  return text;
+}
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+  return !text.empty() && end.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+void append_named(std::string_view kind, std::string_view value, std::string& out) {
+  out.append("{\"").append(kind).append("\":\"").append(value).append("\"}");
+}
+
+void append_integer(std::int64_t number, std::string& out) {
+  if (number > -kExact && number < kExact) {
+    out += text_of(number);
+  } else {
+    append_named("integer", text_of(number), out);
+  }
+}
+
+void append_text(std::string_view text, std::string& out) {
+  if (json::is_valid_utf8(text)) {
+    json::stringify_string(text, out);
+  } else {
+    append_named("text", hex_of(text), out);
+  }
+}
+
+void append_value(const Statement& row, int column, std::string& out) {
+  switch (row.kind(column)) {
+    case Statement::Kind::null:
+      out += "null";
+      return;
+    case Statement::Kind::integer:
+      return append_integer(row.integer(column), out);
+    case Statement::Kind::real:
+      return append_named("real", text_of(row.real(column)), out);
+    case Statement::Kind::blob:
+      return append_named("blob", hex_of(row.blob(column)), out);
+    case Statement::Kind::text:
+      return append_text(row.text(column), out);
+  }
+}
+
+/// The line of any row of a statement up to its values.
+std::string line_begin(std::string_view table, const Statement& rows) {
+  std::string line = R"({"table":)";
+  json::stringify_string(table, line);
+  line += R"(,"columns":)";
+  for (int column = 0; column < rows.columns(); ++column) {
+    line += column == 0 ? '[' : ',';
+    json::stringify_string(rows.column_name(column), line);
+  }
+  return line + R"(],"values":)";
+}
+
+/// Appends the values of the current row, with the end of the line.
+void append_values(const Statement& row, std::string& lines) {
+  for (int column = 0; column < row.columns(); ++column) {
+    lines += column == 0 ? '[' : ',';
+    append_value(row, column, lines);
+  }
+  lines += "]}\n";
+}
+
+/// `value` needs to live until the statement's next step or bind.
+void bind(Statement& statement, int parameter, const CellValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    statement.bind(parameter, *integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    statement.bind(parameter, *real);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    statement.bind(parameter, std::string_view(*text));
+  } else if (const auto* blob = std::get_if<Blob>(&value)) {
+    statement.bind_blob(parameter, blob->bytes);
+  }
+}
+
+Error no_row() {
+  return {Errc::corrupt, "a row of the session in the trash cannot be read"};
+}
+
+template <class Value>
+Result<CellValue> cell(std::optional<Value> value) {
+  return value ? Result<CellValue>(CellValue(*std::move(value))) : no_row();
+}
+
+Result<CellValue> named_value(const json::Value& object) {
+  if (const auto real = json::string_member(object, "real")) {
+    return cell(number_of<double>(*real));
+  }
+  if (const auto integer = json::string_member(object, "integer")) {
+    return cell(number_of<std::int64_t>(*integer));
+  }
+  if (const auto text = json::string_member(object, "text")) {
+    return cell(bytes_of(*text));
+  }
+  if (const auto blob = json::string_member(object, "blob")) {
+    if (auto bytes = bytes_of(*blob)) {
+      return CellValue(Blob{*std::move(bytes)});
+    }
+  }
+  return no_row();
+}
+
+Result<CellValue> value_of(const json::Value& value) {
+  if (value.IsString()) {
+    return CellValue(std::string(json::as_string(value)));
+  }
+  if (value.IsNumber()) {
+    return CellValue(static_cast<std::int64_t>(value.GetDouble()));
+  }
+  if (value.IsNull()) {
+    return CellValue(nullptr);
+  }
+  return named_value(value);
+}
 
 using sqlite::Connection;
 using sqlite::Statement;
@@ -37,29 +197,20 @@ struct Link {
 
 Result<std::vector<std::string>> tables_of(const Connection& connection) {
   std::vector<std::string> names;
-  ASSIGN_OR_RETURN(auto row, connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"));
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, row.step());
-    if (!has_row) {
-      return names;
-    }
-    names.emplace_back(row.text(0));
-  }
+  ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"));
+  RETURN_IF_ERROR(rows.each_row([&](const Statement& row) { names.emplace_back(row.text(0)); }));
+  return names;
 }
 
 Result<std::vector<Link>> links_of(const Connection& connection, const std::vector<std::string>& tables) {
   std::vector<Link> links;
   for (const std::string& table : tables) {
-    ASSIGN_OR_RETURN(auto row, connection.prepare("PRAGMA foreign_key_list(" + quoted(table) + ")"));
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool has_row, row.step());
-      if (!has_row) {
-        break;
-      }
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("PRAGMA foreign_key_list(" + quoted(table) + ")"));
+    RETURN_IF_ERROR(rows.each_row([&](const Statement& row) {
       if (row.text(6) == "CASCADE") {
         links.push_back({table, std::string(row.text(3)), std::string(row.text(2)), std::string(row.text(4))});
       }
-    }
+    }));
   }
   return links;
 }
@@ -86,27 +237,14 @@ void add(RowsSum& sum, std::string_view line) {
 
 Result<void> read_rows(const Connection& connection, const std::string& table, const std::string& where,
                        std::string_view session, const SessionRows::Take& take) {
-  ASSIGN_OR_RETURN(auto row, connection.prepare("SELECT * FROM " + quoted(table) + " WHERE " + where));
-  row.bind(1, session);
-  const std::string begin = line_begin(table, row);
+  ASSIGN_OR_RETURN(auto rows, connection.query("SELECT * FROM " + quoted(table) + " WHERE " + where, session));
+  const std::string begin = line_begin(table, rows);
   std::string line;
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, row.step());
-    if (!has_row) {
-      return {};
-    }
+  return rows.each_row([&](const Statement& row) {
     line = begin;
     append_values(row, line);
-    RETURN_IF_ERROR(take(line));
-  }
-}
-
-Result<void> remove_rows(const Connection& connection, const std::string& table, const std::string& where,
-                         std::string_view session) {
-  ASSIGN_OR_RETURN(auto row, connection.prepare("DELETE FROM " + quoted(table) + " WHERE " + where));
-  row.bind(1, session);
-  RETURN_IF_ERROR(row.step());
-  return {};
+    return take(line);
+  });
 }
 
 /// Inserts rows; remembers the columns of tables.
@@ -158,7 +296,32 @@ class Inserter {
   std::map<std::string, Statement> statements_;
 };
 
+/// More than one user message may wait for an answer.
+constexpr std::int64_t kMostLookedAt = 100;
+
 }  // namespace
+
+Result<Row> parse_row(std::string_view line) {
+  json::Document document;
+  const bool is_json = json::parse(line, document);
+  const auto table = is_json ? json::string_member(document, "table") : std::nullopt;
+  const auto* columns = is_json ? json::member(document, "columns") : nullptr;
+  const auto* values = is_json ? json::member(document, "values") : nullptr;
+  if (!table || columns == nullptr || values == nullptr || !columns->IsArray() || !values->IsArray() ||
+      columns->Size() != values->Size()) {
+    return no_row();
+  }
+  Row row;
+  row.table = *table;
+  for (rapidjson::SizeType i = 0; i < columns->Size(); ++i) {
+    if (!(*columns)[i].IsString()) {
+      return no_row();
+    }
+    ASSIGN_OR_RETURN(auto value, value_of((*values)[i]));
+    row.cells.emplace_back(json::as_string((*columns)[i]), std::move(value));
+  }
+  return row;
+}
 
 Result<SessionRows> SessionRows::of(const Connection& connection) {
   SessionRows rows(connection);
@@ -194,8 +357,7 @@ Result<void> SessionRows::find_tables() {
 Result<std::vector<std::string>> family_of(const Connection& connection, const std::string& session) {
   std::vector<std::string> found{session};
   std::set<std::string> known{session};
-  ASSIGN_OR_RETURN(auto own, connection.prepare("SELECT 1 FROM session WHERE id = ?1"));
-  own.bind(1, session);
+  ASSIGN_OR_RETURN(auto own, connection.query("SELECT 1 FROM session WHERE id = ?1", session));
   ASSIGN_OR_RETURN(const bool is_there, own.step());
   if (!is_there) {
     return Error{Errc::not_found, "the session is no longer in the database"};
@@ -208,16 +370,11 @@ Result<std::vector<std::string>> family_of(const Connection& connection, const s
   for (std::size_t i = 0; i < found.size(); ++i) {
     const std::string parent = found[i];
     children.bind(1, parent);
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool has_row, children.step());
-      if (!has_row) {
-        break;
-      }
-      if (std::string id(children.text(0)); known.insert(id).second) {
+    RETURN_IF_ERROR(children.each_row([&](const Statement& row) {
+      if (std::string id(row.text(0)); known.insert(id).second) {
         found.push_back(std::move(id));
       }
-    }
-    children.reset();
+    }));
   }
   return found;
 }
@@ -242,7 +399,7 @@ Result<void> SessionRows::remove(const std::vector<std::string>& sessions, std::
   const std::int64_t before = connection_->rows_changed();
   for (auto session = sessions.rbegin(); session != sessions.rend(); ++session) {
     for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {  // cheaper than by foreign keys, row by row
-      RETURN_IF_ERROR(remove_rows(*connection_, table->name, table->where, *session));
+      RETURN_IF_ERROR(connection_->execute("DELETE FROM " + quoted(table->name) + " WHERE " + table->where, *session));
     }
   }
   if (connection_->rows_changed() - before != rows) {
@@ -295,6 +452,50 @@ RowsSum sum_of(std::string_view lines) {
     return {};
   }));
   return sum;
+}
+
+Result<void> insert_message(const Connection& database, const std::string& session, const MessageRecords& message) {
+  RETURN_IF_ERROR(database.execute(
+      "INSERT INTO message(id, session_id, data, time_created, time_updated) VALUES(?1, ?2, ?3, ?4, ?4)",
+      message.info.id, session, "{" + message.info.members + "}", message.time_ms));
+  for (const NewRecord& part : message.parts) {
+    RETURN_IF_ERROR(
+        database.execute("INSERT INTO part(id, message_id, session_id, data, time_created, time_updated) "
+                         "VALUES(?1, ?2, ?3, ?4, ?5, ?5)",
+                         part.id, message.info.id, session, "{" + part.members + "}", message.time_ms));
+  }
+  return {};
+}
+
+Result<LastMessage> last_message(const Connection& database, const std::string& session) {
+  ASSIGN_OR_RETURN(
+      auto rows,
+      database.query("SELECT id, time_created, CASE WHEN json_valid(data) THEN json_extract(data, '$.role') = "
+                     "'assistant' AND json_extract(data, '$.time.completed') IS NULL AND json_extract(data, "
+                     "'$.error') IS NULL END, max(time_updated, (SELECT coalesce(max(time_updated), 0) FROM part "
+                     "WHERE message_id = message.id)) FROM message WHERE session_id = ?1 "
+                     "ORDER BY time_created DESC, id DESC LIMIT ?2",
+                     session, kMostLookedAt));
+  LastMessage last;
+  RETURN_IF_ERROR(rows.each_row([&](const Statement& row) {
+    if (last.id.empty()) {
+      last.id = row.text(0);
+      last.created_ms = row.integer(1);
+    }
+    const bool is_recent = row.integer(3) > now_ms() - kAnswerAbandonedMs;
+    last.is_being_written = last.is_being_written || (row.integer(2) != 0 && is_recent);
+  }));
+  return last;
+}
+
+Result<void> check_quiet(const Connection& connection, const std::vector<std::string>& sessions) {
+  for (const std::string& session : sessions) {
+    ASSIGN_OR_RETURN(const auto last, last_message(connection, session));
+    if (last.is_being_written) {
+      return Error{Errc::busy, "OpenCode is answering in the session " + session + "; wait for the end of the answer"};
+    }
+  }
+  return {};
 }
 
 }  // namespace arborfs::opencode

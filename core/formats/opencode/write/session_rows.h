@@ -7,12 +7,30 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "core/formats/opencode/write/new_message.h"
 #include "core/sqlite/connection.h"
 
 namespace arborfs::opencode {
 
+struct Blob {
+  std::string bytes;
+};
+using CellValue = std::variant<std::nullptr_t, std::int64_t, double, std::string, Blob>;
+
+/// One row of a table. As a line of JSON, without loss, it is {"table":…,"columns":[…],"values":[…]}. A value is a
+/// string, null, or an integer; others are an object of one member: {"real":"0.5"}, {"integer":"9007199254740993"}, and
+/// in hex {"text":…} that is not UTF-8, and {"blob":…}.
+struct Row {
+  std::string table;
+  std::vector<std::pair<std::string, CellValue>> cells;  // by column
+};
+
+/// Errors: corrupt.
+Result<Row> parse_row(std::string_view line);
 /// A sum of the rows that read() has read: equal for equal rows, whatever their order.
 struct RowsSum {
   std::int64_t rows = 0;  // that go with the sessions
@@ -53,5 +71,13 @@ Result<std::vector<std::string>> family_of(const sqlite::Connection& connection,
 std::vector<std::string> sessions_in(std::string_view lines);
 /// The sum that read() gave for these lines.
 RowsSum sum_of(std::string_view lines);
+
+/// Inserts a message and its parts.
+Result<void> insert_message(const sqlite::Connection& database, const std::string& session,
+                            const MessageRecords& message);
+/// With what says whether OpenCode writes to the session (opencode/FORMAT.md G2).
+Result<LastMessage> last_message(const sqlite::Connection& database, const std::string& session);
+/// Errors: busy if OpenCode answers in one of the sessions.
+Result<void> check_quiet(const sqlite::Connection& connection, const std::vector<std::string>& sessions);
 
 }  // namespace arborfs::opencode

@@ -4,17 +4,18 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <map>
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_archive.h"
-#include "core/formats/opencode/json_faults.h"
-#include "core/formats/opencode/json_files.h"
-#include "core/formats/opencode/json_texts.h"
+#include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/writer/new_file.h"
 
@@ -24,7 +25,44 @@ namespace {
 constexpr std::chrono::seconds kPatienceForLock{5};
 constexpr std::chrono::milliseconds kBetweenLockTries{1};
 constexpr mode_t kPrivateMode = 0600;
-constexpr mode_t kPermissions = 0777;
+
+constexpr std::size_t kIndent = 2;
+
+void start_line(std::size_t depth, std::string& out) {
+  out.append("\n").append(depth * kIndent, ' ');
+}
+
+/// JSON without white space between tokens, as JSON.stringify(value, null, 2) writes it.
+std::string indented(std::string_view json) {
+  std::string out;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    const bool opens = c == '{' || c == '[';
+    const bool closes = c == '}' || c == ']';
+    if (c == '"') {
+      const std::size_t begin = i;
+      for (++i; json[i] != '"'; ++i) {
+        i += json[i] == '\\' ? 1U : 0U;
+      }
+      out += json.substr(begin, i + 1 - begin);
+    } else if (opens && (json[i + 1] == '}' || json[i + 1] == ']')) {
+      out += json.substr(i, 2);
+      ++i;
+    } else if (opens || c == ',') {
+      depth += opens ? 1 : 0;
+      out += c;
+      start_line(depth, out);
+    } else if (closes) {
+      start_line(--depth, out);
+      out += c;
+    } else {
+      out += c;
+      out += c == ':' ? " " : "";
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -51,24 +89,6 @@ Result<Dir> StorageFolder::folder(const std::string& kind, const std::string& na
     return dir;
   }
   return is_plain_name(name) ? dir.open_in(name) : Result<Dir>(Errc::not_found, "no such folder");
-}
-
-Result<Dir> StorageFolder::make_folder(Disk& disk, const std::string& kind, const std::string& name) const {
-  if (auto there = folder(kind, name); there || there.error().code != Errc::not_found) {
-    return there;
-  }
-  RETURN_IF_ERROR(disk.make_folder(root_, kind, kFolderMode));
-  RETURN_IF_ERROR(disk.sync_folder(root_));
-  ASSIGN_OR_RETURN(auto dir, root_.open_in(kind));
-  if (name.empty()) {
-    return dir;
-  }
-  if (!is_plain_name(name)) {
-    return Error{Errc::invalid_argument, "the id is not a valid folder name"};
-  }
-  RETURN_IF_ERROR(disk.make_folder(dir, name, kFolderMode));
-  RETURN_IF_ERROR(disk.sync_folder(dir));
-  return dir.open_in(name);
 }
 
 Result<void> StorageFolder::each_project(const VisitProject& visit) const {
@@ -158,11 +178,95 @@ Result<TempFile::Ptr> draft_of(Disk& disk, const Dir& folder, const std::string&
   if (present) {
     RETURN_IF_ERROR(draft->keep_attributes(*present));
   } else if (mode) {
-    RETURN_IF_ERROR(disk.set_mode(draft->fd(), *mode & kPermissions));
+    RETURN_IF_ERROR(disk.set_mode(draft->fd(), *mode & kAnyPermissions));
   }
   RETURN_IF_ERROR(draft->write(text));
   RETURN_IF_ERROR(draft->finish(sync));
   return draft;
+}
+
+Result<std::string> with_title(const std::string& session, std::string_view title) {
+  json::Document object;
+  if (!json::parse(session, object) || !object.IsObject()) {
+    return Error{Errc::corrupt, "the file of the session is not a JSON object"};
+  }
+  return skim::set_member(session, "title", json::stringify_string(title), skim::Layout::lines);
+}
+
+std::string with_time(const std::string& session, std::int64_t time_ms) {
+  const std::string_view time = skim::member(session, "time");
+  const std::string_view updated = skim::member(time, "updated");
+  double present = 0;
+  const auto [end, failed] = std::from_chars(updated.data(), updated.data() + updated.size(), present);
+  const bool is_later = !updated.empty() && failed == std::errc() && present < static_cast<double>(time_ms);
+  return is_later ? skim::set_member(session, "time",
+                                     skim::set_member(std::string(time), "updated", std::to_string(time_ms)))
+                  : session;
+}
+
+bool has_revert(std::string_view session) {
+  return skim::member(session, "revert").starts_with('{');
+}
+
+FileBatch::~FileBatch() {
+  while (!made_.empty() && remove(made_.back())) {
+    made_.pop_back();
+  }
+}
+
+Result<void> FileBatch::write(const std::vector<std::string>& folders, const std::string& name, std::string_view text) {
+  made_.push_back({folders, name, std::string(text)});
+  const auto folder = make_folders(disk_, storage_, folders, kFolderMode, sync_);
+  auto written =
+      folder ? write_whole_file(disk_, *folder, name, kFileMode & permissions_, text, Disk::Existing::keep, sync_)
+             : Result<void>(folder.error());
+  if (!written && written.error().code == Errc::already_exists) {
+    made_.pop_back();
+  }
+  return written;
+}
+
+Result<void> FileBatch::write(const std::string& session, const MessageRecords& message, Layout layout) {
+  const auto object = [&](const NewRecord& record, const std::string& of_message) {
+    std::string text = R"({"id":)" + json::stringify_string(record.id) + R"(,"sessionID":)" +
+                       json::stringify_string(session) + of_message + "," + record.members + "}";
+    return layout == Layout::indented ? indented(text) : text;
+  };
+  const std::string& id = message.info.id;
+  for (const NewRecord& part : message.parts) {
+    RETURN_IF_ERROR(
+        write({"part", id}, file_of_id(part.id), object(part, R"(,"messageID":)" + json::stringify_string(id))));
+  }
+  return write({"message", session}, file_of_id(id), object(message.info, ""));
+}
+
+bool FileBatch::is_in_use(const Dir& folder, const Made& project) const {
+  const auto file = File::open_in(folder, project.name);
+  const auto text = file ? file->read(0, kLongestProject) : Result<std::string>(file.error());
+  const auto sessions = Dir::open_root(storage_ + "/session/" + std::string(kGlobal));
+  const auto ids = all_ids_in(sessions);
+  return !text || *text != project.text || !ids || !ids->empty();
+}
+
+/// False if the file may still be there.
+bool FileBatch::remove(const Made& made) {
+  auto folder = Dir::open_root(storage_);
+  std::optional<Dir> above;
+  for (const std::string& part : made.folders) {
+    if (folder) {
+      above.emplace(*std::move(folder));
+      folder = above->open_in(part);
+    }
+  }
+  if (!folder) {
+    return folder.error().code == Errc::not_found;
+  }
+  if (made.folders.front() == kProjects && is_in_use(*folder, made)) {
+    return true;
+  }
+  const auto removed = disk_.remove(*folder, made.name);
+  static_cast<void>(disk_.remove_folder(*above, made.folders.back()));  // stays if it has other files
+  return removed || removed.error().code == Errc::not_found;
 }
 
 }  // namespace arborfs::opencode

@@ -1,4 +1,4 @@
-#include "core/formats/opencode/entry_text.h"
+#include "core/formats/opencode/session_archive.h"
 
 #include <algorithm>
 
@@ -41,9 +41,7 @@ std::string with_members(std::string_view json, std::string_view members) {
 }  // namespace
 
 bool is_json(std::string_view text) {
-  const std::string_view value = stripped(text);
-  const json::ValueEnd end = json::scan_value(value, 0);
-  return end.verdict == json::ValueScanner::Verdict::value && end.end == value.size();
+  return json::is_one_value(stripped(text));
 }
 
 std::string without_spaces(std::string_view json) {
@@ -64,25 +62,10 @@ std::string without_spaces(std::string_view json) {
   return text;
 }
 
-void ObjectText::begin(std::string_view key) {
-  text_.append(is_empty() ? "\"" : ",\"").append(key).append("\":");
-}
-
-void ObjectText::add_text(std::string_view key, std::string_view text) {
-  begin(key);
-  json::stringify_string(text, text_);
-}
-
-void ObjectText::add_json(std::string_view key, std::string_view json) {
+void add_value(json::Text& object, std::string_view key, std::string_view json) {
   if (is_json(json)) {
-    begin(key);
-    text_ += without_spaces(json);
+    object.add_json(key, without_spaces(json));
   }
-}
-
-void ObjectText::add_number(std::string_view key, double number) {
-  begin(key);
-  text_ += json::number_text(number);
 }
 
 void EntryText::set_info(std::string_view json, std::string_view ids) {
