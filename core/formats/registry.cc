@@ -18,9 +18,9 @@
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
+#include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/opencode_format.h"
-#include "core/formats/opencode/write/belongings.h"
-#include "core/formats/opencode/write/opencode_writer.h"
+#include "core/formats/opencode/opencode_writer.h"
 #include "core/writer/writer.h"
 
 namespace arborfs {

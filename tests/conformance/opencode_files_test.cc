@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/formats/opencode/write/adopted_session.h"
-#include "core/formats/opencode/write/session_rows.h"
-#include "core/formats/opencode/write/storage_folder.h"
+#include "core/formats/opencode/adopted_session.h"
+#include "core/formats/opencode/session_rows.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
 #include "tests/support/faulty_disk.h"

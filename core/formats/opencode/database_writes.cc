@@ -4,11 +4,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/belongings.h"
+#include "core/formats/opencode/new_message.h"
+#include "core/formats/opencode/opencode_writer.h"
+#include "core/formats/opencode/session_rows.h"
 #include "core/formats/opencode/sqlite_rows.h"
-#include "core/formats/opencode/write/belongings.h"
-#include "core/formats/opencode/write/new_message.h"
-#include "core/formats/opencode/write/opencode_writer.h"
-#include "core/formats/opencode/write/session_rows.h"
 #include "core/sqlite/database.h"
 
 namespace arborfs::opencode {

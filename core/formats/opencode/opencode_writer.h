@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/formats/opencode/new_message.h"
 #include "core/formats/opencode/opencode_reader.h"
-#include "core/formats/opencode/write/new_message.h"
 #include "core/store/session_store.h"
 #include "core/writer/commit.h"
 #include "core/writer/writer.h"

@@ -8,11 +8,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/json_archive.h"
-#include "core/formats/opencode/write/belongings.h"
-#include "core/formats/opencode/write/new_message.h"
-#include "core/formats/opencode/write/opencode_writer.h"
-#include "core/formats/opencode/write/storage_folder.h"
+#include "core/formats/opencode/new_message.h"
+#include "core/formats/opencode/opencode_writer.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 

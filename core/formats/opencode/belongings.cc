@@ -1,4 +1,4 @@
-#include "core/formats/opencode/write/belongings.h"
+#include "core/formats/opencode/belongings.h"
 
 #include <dirent.h>
 
@@ -13,7 +13,7 @@
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/opencode_store.h"
-#include "core/formats/opencode/write/session_rows.h"
+#include "core/formats/opencode/session_rows.h"
 
 namespace arborfs::opencode {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/formats/opencode/write/storage_folder.h"
+#include "core/formats/opencode/storage_folder.h"
 
 #include <dirent.h>
 #include <sys/file.h>

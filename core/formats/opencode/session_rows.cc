@@ -1,4 +1,4 @@
-#include "core/formats/opencode/write/session_rows.h"
+#include "core/formats/opencode/session_rows.h"
 
 #include <algorithm>
 #include <charconv>
@@ -179,7 +179,7 @@ constexpr std::string_view kSession = "session";
 constexpr std::string_view kProject = "project";
 constexpr std::string_view kEventSequence = "event_sequence";
 
-std::string quoted(std::string_view name) {
+std::string quoted_name(std::string_view name) {
   std::string text = "\"";
   for (const char c : name) {
     text.append(c == '"' ? 2 : 1, c);
@@ -205,7 +205,7 @@ Result<std::vector<std::string>> tables_of(const Connection& connection) {
 Result<std::vector<Link>> links_of(const Connection& connection, const std::vector<std::string>& tables) {
   std::vector<Link> links;
   for (const std::string& table : tables) {
-    ASSIGN_OR_RETURN(auto rows, connection.prepare("PRAGMA foreign_key_list(" + quoted(table) + ")"));
+    ASSIGN_OR_RETURN(auto rows, connection.prepare("PRAGMA foreign_key_list(" + quoted_name(table) + ")"));
     RETURN_IF_ERROR(rows.each_row([&](const Statement& row) {
       if (row.text(6) == "CASCADE") {
         links.push_back({table, std::string(row.text(3)), std::string(row.text(2)), std::string(row.text(4))});
@@ -237,7 +237,7 @@ void add(RowsSum& sum, std::string_view line) {
 
 Result<void> read_rows(const Connection& connection, const std::string& table, const std::string& where,
                        std::string_view session, const SessionRows::Take& take) {
-  ASSIGN_OR_RETURN(auto rows, connection.query("SELECT * FROM " + quoted(table) + " WHERE " + where, session));
+  ASSIGN_OR_RETURN(auto rows, connection.query("SELECT * FROM " + quoted_name(table) + " WHERE " + where, session));
   const std::string begin = line_begin(table, rows);
   std::string line;
   return rows.each_row([&](const Statement& row) {
@@ -264,7 +264,7 @@ class Inserter {
     for (const auto& [name, value] : row.cells) {
       if (columns.contains(name)) {
         values.push_back(&value);
-        names += (names.empty() ? "" : ",") + quoted(name);
+        names += (names.empty() ? "" : ",") + quoted_name(name);
         places += (places.empty() ? "?" : ",?") + std::to_string(values.size());
       }
     }
@@ -272,7 +272,7 @@ class Inserter {
       return {};
     }
     const std::string verb = row.table == kProject ? "INSERT OR IGNORE INTO " : "INSERT INTO ";
-    return run(verb + quoted(row.table) + "(" + names + ") VALUES(" + places + ")", values);
+    return run(verb + quoted_name(row.table) + "(" + names + ") VALUES(" + places + ")", values);
   }
 
  private:
@@ -345,9 +345,9 @@ Result<void> SessionRows::find_tables() {
     for (const Link& link : links) {
       const auto is_child = [&](const Table& table) { return table.name == link.child; };
       if (link.parent == tables_[i].name && std::none_of(tables_.begin(), tables_.end(), is_child)) {
-        const std::string to = quoted(link.to.empty() ? "id" : link.to);
-        tables_.push_back({link.child, quoted(link.from) + " IN (SELECT " + to + " FROM " + quoted(link.parent) +
-                                           " WHERE " + tables_[i].where + ")"});
+        const std::string to = quoted_name(link.to.empty() ? "id" : link.to);
+        tables_.push_back({link.child, quoted_name(link.from) + " IN (SELECT " + to + " FROM " +
+                                           quoted_name(link.parent) + " WHERE " + tables_[i].where + ")"});
       }
     }
   }
@@ -399,7 +399,8 @@ Result<void> SessionRows::remove(const std::vector<std::string>& sessions, std::
   const std::int64_t before = connection_->rows_changed();
   for (auto session = sessions.rbegin(); session != sessions.rend(); ++session) {
     for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {  // cheaper than by foreign keys, row by row
-      RETURN_IF_ERROR(connection_->execute("DELETE FROM " + quoted(table->name) + " WHERE " + table->where, *session));
+      RETURN_IF_ERROR(
+          connection_->execute("DELETE FROM " + quoted_name(table->name) + " WHERE " + table->where, *session));
     }
   }
   if (connection_->rows_changed() - before != rows) {

@@ -1,4 +1,4 @@
-#include "core/formats/opencode/write/opencode_writer.h"
+#include "core/formats/opencode/opencode_writer.h"
 
 #include <dirent.h>
 
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
+#include "core/formats/opencode/adopted_session.h"
+#include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/opencode_store.h"
-#include "core/formats/opencode/write/adopted_session.h"
-#include "core/formats/opencode/write/belongings.h"
-#include "core/formats/opencode/write/storage_folder.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/writer/command_text.h"

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/formats/opencode/write/new_message.h"
+#include "core/formats/opencode/new_message.h"
 #include "core/sqlite/connection.h"
 
 namespace arborfs::opencode {

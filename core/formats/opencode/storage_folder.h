@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/formats/opencode/new_message.h"
 #include "core/formats/opencode/session_archive.h"
-#include "core/formats/opencode/write/new_message.h"
 #include "core/os/temp_file.h"
 
 namespace arborfs::opencode {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/opencode/write/storage_folder.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "core/sqlite/database.h"
 #include "core/writer/conversation.h"
 

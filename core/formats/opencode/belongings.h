@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/formats/opencode/write/storage_folder.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "core/sqlite/database.h"
 #include "core/writer/transfer.h"
 

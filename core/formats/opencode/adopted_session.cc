@@ -1,4 +1,4 @@
-#include "core/formats/opencode/write/adopted_session.h"
+#include "core/formats/opencode/adopted_session.h"
 
 #include <dirent.h>
 #include <sys/file.h>
@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
 #include "core/formats/opencode/json_archive.h"
-#include "core/formats/opencode/write/session_rows.h"
+#include "core/formats/opencode/session_rows.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/writer/new_file.h"

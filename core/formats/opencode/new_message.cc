@@ -1,4 +1,4 @@
-#include "core/formats/opencode/write/new_message.h"
+#include "core/formats/opencode/new_message.h"
 
 #include <algorithm>
 #include <random>
