@@ -9,8 +9,7 @@
 #include "core/doctor/tree_findings.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/views/head_problem.h"
-#include "core/views/shown_damage.h"
+#include "core/views/session_facts.h"
 
 namespace arborfs {
 namespace {

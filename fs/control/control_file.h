@@ -35,10 +35,10 @@
 #include "core/base/memory_budget.h"
 #include "core/writer/command_stream.h"
 #include "core/writer/writer.h"
-#include "fs/cache/invalidation_queue.h"
-#include "fs/tree/control_inodes.h"
-#include "fs/tree/mount_state.h"
-#include "fs/tree/request_context.h"
+#include "fs/nodes/control_inodes.h"
+#include "fs/nodes/invalidation.h"
+#include "fs/nodes/mount_state.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
 

@@ -17,7 +17,7 @@
 #include "core/base/wanted.h"
 #include "fs/control/control_file.h"
 #include "fs/fuse/errno_map.h"
-#include "fs/fuse/fuse_events.h"
+#include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
 
 namespace arborfs {

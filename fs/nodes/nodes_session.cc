@@ -4,7 +4,7 @@
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/writer/verbs.h"
-#include "fs/nodes/node_families.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
 
@@ -116,7 +116,9 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
       return leaf_node(state, ref);
     case Presence::generation: {
       const bool is_of_all = row.kind == Kind::images;  // no image is named by an entry alone
-      ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref, is_of_all ? Session::Guard::kLastEntry : kNoEntry));
+      ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+      ASSIGN_OR_RETURN(const auto slot,
+                       slot_of_entry(state, ref, guard, is_of_all ? Session::Guard::kLastEntry : kNoEntry));
       return NodeId(row.kind, slot, 0);
     }
     case Presence::damage:
@@ -298,20 +300,19 @@ Result<Attr> folder_attr(MountState& state, RequestContext& call, NodeId node) {
 
 namespace {
 
+std::string path_of_entry(const LogIndex& index, Ordinal ordinal) {
+  return "entries/" + names::entry_stem(index, ordinal) + ".json";
+}
+
 Result<std::string> leaf_target(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
-  return "entries/" + names::entry_stem(guard.index(), node.item()) + ".json";
+  ASSIGN_OR_RETURN(const auto here, state_of(state, call, node));
+  return path_of_entry(here.guard.index(), node.item());
 }
 
 Result<Attr> leaf_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto target = leaf_target(state, call, node);
-  if (!ref || !target) {
-    return ref ? target.error() : ref.error();
-  }
-  ASSIGN_OR_RETURN(const auto guard, guard_of(*ref));
-  return symlink_attr(node, stable_ino(ref->seed, word_of(node)), CacheTtl::forever, *target,
-                      entry_nodes::entry_time(guard, node.item()));
+  ASSIGN_OR_RETURN(const auto here, state_of(state, call, node));
+  return symlink_attr(node, stable_ino(here.ref.seed, word_of(node)), CacheTtl::forever,
+                      path_of_entry(here.guard.index(), node.item()), entry_time(here.guard, node.item()));
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/views/attributes.h"
-#include "fs/nodes/node_families.h"
+#include "core/views/session_facts.h"
 #include "fs/nodes/node_table.h"
-#include "fs/tree/resolve_session.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
 

@@ -16,12 +16,10 @@
 #include <unordered_map>
 
 #include "core/session/catalog.h"
-#include "fs/nodes/directory_snapshot.h"
-#include "fs/nodes/open_file.h"
-#include "fs/tree/attr.h"
-#include "fs/tree/mount_state.h"
-#include "fs/tree/node_id.h"
-#include "fs/tree/request_context.h"
+#include "fs/nodes/mount_state.h"
+#include "fs/nodes/node_id.h"
+#include "fs/nodes/node_table.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
 

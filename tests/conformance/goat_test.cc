@@ -17,7 +17,6 @@
 #include "core/log/record_fields.h"
 #include "core/model/tree.h"
 #include "core/os/disk.h"
-#include "core/render/images.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
 #include "tests/support/paths.h"

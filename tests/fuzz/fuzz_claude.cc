@@ -7,7 +7,6 @@
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/render/images.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
 #include "tests/fuzz/support/check.h"

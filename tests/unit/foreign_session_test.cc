@@ -9,8 +9,6 @@
 #include "core/formats/opal/opal_format.h"
 #include "core/session/catalog.h"
 #include "core/session/session_name.h"
-#include "core/views/item_views.h"
-#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 
 namespace arborfs {

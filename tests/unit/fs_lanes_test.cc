@@ -15,7 +15,7 @@
 
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
-#include "fs/fuse/worker_pool.h"
+#include "fs/fuse/request_threads.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/scarce.h"
 

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "fs/cache/read_ahead.h"
 #include "fs/nodes/node_table.h"
+#include "fs/nodes/read_ahead.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 

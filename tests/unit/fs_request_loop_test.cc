@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "fs/fuse/fuse_request_loop.h"
+#include "fs/fuse/request_threads.h"
 
 namespace {
 

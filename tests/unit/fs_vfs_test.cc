@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "fs/cache/invalidation_map.h"
+#include "fs/nodes/invalidation.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 

@@ -10,8 +10,8 @@
 #include "core/base/hash.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/writer/verbs.h"
-#include "fs/cache/invalidation_map.h"
-#include "fs/nodes/node_families.h"
+#include "fs/nodes/invalidation.h"
+#include "fs/nodes/node_table.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 

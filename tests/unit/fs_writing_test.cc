@@ -12,10 +12,10 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/writer/omp_writer.h"
-#include "fs/cache/invalidation_queue.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
 #include "fs/fuse/fuse_request.h"
+#include "fs/nodes/invalidation.h"
 #include "tests/support/scarce.h"
 #include "tests/support/temp_store.h"
 

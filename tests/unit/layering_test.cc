@@ -60,10 +60,8 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/formats",
      {"core/formats/omp/doctor", "core/formats/opal/write", "core/formats/opencode/write", "core/formats/claude/write",
       "core/formats/codex", "core/formats/goat/write"}},
-    {"fs/tree", {"core/writer", "core/search", "core/history", "core/stats"}},
-    {"fs/nodes", {"fs/tree"}},
-    {"fs/cache", {"fs/nodes"}},
-    {"fs/control", {"fs/cache"}},
+    {"fs/nodes", {"core/writer", "core/search", "core/history", "core/stats"}},
+    {"fs/control", {"fs/nodes"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats", "core/watch"}},
     {"tools/arborfs/terminal", {"core/render"}},
@@ -121,7 +119,7 @@ std::vector<Include> includes_of(const std::string& file) {
   return found;
 }
 
-/// "core/log" for core/log/x.cc, "fs/tree" for fs/tree/x.cc, "tools" for what is in no smaller room of tools/; ""
+/// "core/log" for core/log/x.cc, "fs/nodes" for fs/nodes/x.cc, "tools" for what is in no smaller room of tools/; ""
 /// outside the code.
 std::string room_of(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
@@ -203,7 +201,7 @@ const std::map<std::string, std::string> kNamesAFormat = {
     {"core/views/session_views.cc", "the view raw.jsonl"},
     {"core/writer/trash.cc", "a file that arborfs itself keeps"},
     {"fs/mount.h", "the list of formats"},
-    {"fs/daemon.cc", "the list of formats"},
+    {"fs/mount.cc", "the list of formats"},
 };
 
 TEST(Layering, OnlyFormatsKnowTheirLogs) {

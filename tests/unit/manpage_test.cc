@@ -187,7 +187,7 @@ TEST(ManPage, ListsTheMountOptions) {
     const auto parsed = arborfs::parse_mount_options(option);
     EXPECT_TRUE(parsed) << option << ": " << (parsed ? "" : parsed.error().message);
   }
-  const std::string source = text_of("fs/mount_options.cc");
+  const std::string source = text_of("fs/mount.cc");
   static const std::regex kFlag(R"x(Flag\{"(\w+(?:=\w+)?)")x");
   for (auto at = std::sregex_iterator(source.begin(), source.end(), kFlag); at != std::sregex_iterator(); ++at) {
     EXPECT_EQ(documented.count((*at)[1]), 1U) << (*at)[1] << " is not in arborfs.1";

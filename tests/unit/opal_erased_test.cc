@@ -9,7 +9,7 @@
 #include "core/doctor/examine.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/formats/opal/write/opal_writer.h"
-#include "core/views/session_status.h"
+#include "core/views/session_facts.h"
 #include "core/writer/trash.h"
 #include "tests/support/temp_store.h"
 

@@ -13,7 +13,6 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/base64.h"
-#include "core/render/images.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "tests/support/paths.h"

@@ -11,7 +11,7 @@
 
 #include "core/formats/claude/claude_format.h"
 #include "core/session/catalog.h"
-#include "fs/cache/invalidation_map.h"
+#include "fs/nodes/invalidation.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 

@@ -11,8 +11,6 @@
 #include "core/session/leaf_store.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session.h"
-#include "core/views/item_views.h"
-#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 #include "tests/support/temp_store.h"
 

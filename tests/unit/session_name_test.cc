@@ -17,7 +17,7 @@
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/views/session_slugs.h"
+#include "core/views/link_names.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"

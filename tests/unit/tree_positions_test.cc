@@ -38,15 +38,10 @@ std::unique_ptr<LogIndex> index_of(const Format& format, std::string text) {
   return std::move(index).value();
 }
 
-class NoWords final : public TreeText {
- public:
-  [[nodiscard]] std::string first_words(Ordinal /*ordinal*/) const override { return ""; }
-};
-
 /// The number at the start of each line, after what draws the tree.
 std::vector<Ordinal> drawn_in(const LogIndex& index) {
   std::vector<Ordinal> drawn;
-  const std::string text = draw_tree(index, index.leaf(), NoWords());
+  const std::string text = draw_tree(index, index.leaf(), [](Ordinal /*ordinal*/) { return std::string(); });
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     const std::size_t digit = text.find_first_of("0123456789", at);
     drawn.push_back(static_cast<Ordinal>(std::stoul(text.substr(digit, 6))));

@@ -19,7 +19,7 @@
 #include "core/formats/omp/store/session_dir.h"
 #include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/registry.h"
-#include "core/views/session_status.h"
+#include "core/views/session_facts.h"
 #include "tests/support/paths.h"
 #include "tests/support/stage.h"
 

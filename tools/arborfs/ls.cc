@@ -16,7 +16,7 @@
 #include "core/render/text.h"
 #include "core/session/liveness.h"
 #include "core/stats/stats.h"
-#include "core/views/head_problem.h"
+#include "core/views/session_facts.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/period.h"

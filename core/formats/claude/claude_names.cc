@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/formats/claude/claude_renderer.h"
-#include "core/render/typed_text.h"
+#include "core/render/text.h"
 
 namespace arborfs::claude {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"
 #include "core/json/document.h"
-#include "core/render/typed_text.h"
+#include "core/render/text.h"
 
 namespace arborfs::codex {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/json/document.h"
-#include "core/render/chars.h"
+#include "core/render/text.h"
 
 namespace arborfs::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/formats/omp/context/usage.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/render/typed_text.h"
+#include "core/render/text.h"
 
 namespace arborfs {
 

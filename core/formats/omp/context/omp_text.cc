@@ -9,10 +9,10 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_index.h"
-#include "core/render/blocks.h"
-#include "core/render/images.h"
+#include "core/render/markdown.h"
 #include "core/render/names.h"
 #include "core/render/text.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs {
 

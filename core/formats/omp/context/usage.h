@@ -7,7 +7,7 @@
 
 #include "core/formats/omp/log/dialect.h"
 #include "core/model/usage.h"
-#include "core/render/node.h"
+#include "core/render/value_text.h"
 
 namespace arborfs {
 

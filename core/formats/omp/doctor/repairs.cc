@@ -15,7 +15,7 @@
 #include "core/render/text.h"
 #include "core/render/views.h"
 #include "core/store/finding.h"
-#include "core/views/shown_damage.h"
+#include "core/views/session_facts.h"
 
 namespace arborfs {
 namespace {

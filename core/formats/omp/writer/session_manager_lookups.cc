@@ -1,7 +1,6 @@
 // The queries of SessionManager, which change nothing.
 #include "core/base/result_macros.h"
 #include "core/formats/omp/writer/session_manager_impl.h"
-#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 
 namespace arborfs {
