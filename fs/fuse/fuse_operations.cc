@@ -481,8 +481,7 @@ struct FuseOperations : FuseDispatch {
       return;
     }
     serve<OpenFilePtr>(
-        req, ino,
-        [ino, client = client_of(req)](Vfs& vfs, RequestContext& call) { return vfs.open(call, NodeId(ino), client); },
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.open(call, NodeId(ino)); },
         [info = *fi](fuse_req_t request, OpenFilePtr file) mutable {
           info.keep_cache = file->keeps_cache() ? 1 : 0;
           info.noflush = 1;

@@ -79,7 +79,7 @@ struct MountState {
   InodeSeeds seeds;
   InternTable artifact_paths;
   InternTable blob_names;
-  OpenSnapshots documents;
+  Documents documents;
   TranscriptVersions transcript_versions;
   TextVersions versions;
   CacheTracker kernel;

@@ -1,6 +1,8 @@
 // One request on its way through the Vfs, and how it gets from a node to a session and its state.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -23,11 +25,13 @@ namespace arborfs {
 /// (fs/fuse/request_threads.h). So an operation must change nothing before that point. Used by one thread at a time.
 class RequestContext {
  public:
-  /// On the thread that took the request.
-  RequestContext() = default;
+  /// On the thread that took the request of the thread `client`; 0 if that is unknown.
+  explicit RequestContext(pid_t client = 0) : client_(client) {}
   /// In the worker pool. `cancelled` ends long work early.
-  explicit RequestContext(const std::atomic<bool>* cancelled) : may_take_long_(true), cancelled_(cancelled) {}
+  explicit RequestContext(const std::atomic<bool>* cancelled, pid_t client = 0)
+      : may_take_long_(true), cancelled_(cancelled), client_(client) {}
 
+  [[nodiscard]] pid_t client() const { return client_; }
   [[nodiscard]] bool may_take_long() const { return may_take_long_; }
   [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
 
@@ -65,6 +69,7 @@ class RequestContext {
   bool may_take_long_ = false;
   bool deferred_ = false;
   const std::atomic<bool>* cancelled_ = nullptr;
+  pid_t client_ = 0;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint32_t refreshed_ = 0;
   Depth depth_ = Depth::head;
