@@ -148,8 +148,8 @@ struct FuseDispatch {
         [&server](WorkerPool::Job job) {
           if (server.vfs_.state().catalog.has_submounts()) {
             server.write_pool_.submit(std::move(job));  // it may wait for a submount, and this thread serves all
-          } else if (!server.write_pool_.run_or_submit(std::move(job))) {
-            server.loop_->call_reserve();
+          } else {
+            server.write_pool_.run_or_submit(std::move(job));
           }
         });
   }

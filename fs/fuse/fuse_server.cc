@@ -41,7 +41,7 @@ struct statvfs space_of(std::string folder) {
 namespace {
 
 /// One per processor: requests are short, and for each the kernel wakes a sleeping thread. At least one more than
-/// waiting writes may occupy (WorkerPool::kBorrowed); if there are more writes, the reserve takes requests.
+/// waiting writes may occupy (WorkerPool::kBorrowed).
 unsigned worker_threads() {
   constexpr unsigned kLeast = 1 + WorkerPool::kBorrowed;
   constexpr unsigned kMost = 10;

@@ -30,15 +30,8 @@ bool watch(int poller, int fd, std::uint32_t events) {
   return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/// How long the reserve serves after a call.
-constexpr std::chrono::milliseconds kReserveStays{100};
-
 constexpr std::chrono::milliseconds kForever{-1};
 constexpr std::chrono::milliseconds kShortOfMemory{10};
-
-bool is_recent(BusyPoll::Clock::time_point called) {
-  return BusyPoll::Clock::now() - called < kReserveStays;
-}
 
 /// Sleeps until there may be a request, or serving is over.
 void sleep(int poller, std::chrono::milliseconds most) {
@@ -76,7 +69,7 @@ int FuseRequestLoop::run(unsigned threads, const std::function<void()>& on_ready
   if (!never_blocks(fuse_session_fd(session_))) {
     return -errno;
   }
-  const auto pollers = make_pollers(threads + 1);
+  const auto pollers = make_pollers(threads);
   if (pollers.empty()) {
     return -errno;
   }
@@ -123,18 +116,16 @@ int FuseRequestLoop::take_init(int poller) {
 
 /// The caller's thread takes requests too.
 void FuseRequestLoop::serve_all(const std::vector<UniqueFd>& pollers) {
-  const std::size_t threads = pollers.size() - 1;
   std::vector<std::thread> others;
-  others.reserve(threads);
+  others.reserve(pollers.size());
   try {
-    for (std::size_t n = 1; n < threads; ++n) {
-      others.emplace_back([this, poller = pollers[n].get()] { work(poller, Duty::always); });
+    for (std::size_t n = 1; n < pollers.size(); ++n) {
+      others.emplace_back([this, poller = pollers[n].get()] { work(poller); });
     }
-    others.emplace_back([this, poller = pollers[threads].get()] { stand_by(poller); });
   } catch (const std::system_error& failure) {
     write_log(LogLevel::warning, std::string("cannot start all threads for requests: ") + failure.what());
   }
-  work(pollers[0].get(), Duty::always);
+  work(pollers[0].get());
   for (auto& thread : others) {
     thread.join();
   }
@@ -144,48 +135,23 @@ void FuseRequestLoop::stop() {
   is_stopping_ = true;
   fuse_session_exit(session_);
   ::eventfd_write(stopped_.get(), 1);
-  call_reserve();
   if (on_stop_) {
     on_stop_();
   }
 }
 
-void FuseRequestLoop::call_reserve() {
-  called_ = BusyPoll::Clock::now();
-  called_.notify_one();
-}
-
-/// Reads called_ before it checks whether serving is over; stop() sets the two in the opposite order, so it is never
-/// missed.
-void FuseRequestLoop::stand_by(int poller) {
-  for (;;) {
-    const auto called = called_.load();
-    if (fuse_session_exited(session_)) {
-      return;
-    }
-    if (is_recent(called)) {
-      work(poller, Duty::when_called);
-    } else {
-      called_.wait(called);
-    }
-  }
-}
-
-void FuseRequestLoop::work(int poller, Duty duty) {
+void FuseRequestLoop::work(int poller) {
   fuse_buf buffer{};
-  const int status = serve(poller, duty, buffer);
+  const int status = serve(poller, buffer);
   std::free(buffer.mem);
-  if (is_empty(status)) {
-    return;
-  }
   if (status != 0) {
     error_ = status;
   }
   stop();
 }
 
-/// 0 or -errno if serving is over, -EAGAIN if it continues without the reserve.
-int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
+/// Returns when serving is over: 0 or -errno.
+int FuseRequestLoop::serve(int poller, fuse_buf& buffer) {
   auto awake_until = BusyPoll::Clock::time_point::min();
   while (!fuse_session_exited(session_)) {
     const int received = receive(buffer, awake_until);
@@ -199,11 +165,8 @@ int FuseRequestLoop::serve(int poller, Duty duty, fuse_buf& buffer) {
     if (received == -ENOMEM) {
       std::this_thread::sleep_for(kShortOfMemory);
     }
-    if (duty == Duty::when_called && !is_recent(called_)) {
-      return -EAGAIN;  // only after it has tried to take the request that may have woken it
-    }
     if (is_empty(received)) {
-      sleep(poller, duty == Duty::always ? kForever : kReserveStays);
+      sleep(poller, kForever);
     }
   }
   return 0;
@@ -287,15 +250,13 @@ void WorkerPool::do_job(const Job& job) {
   *link = here.next;
 }
 
-bool WorkerPool::run_or_submit(Job job) {
-  const bool is_free = borrowed_.fetch_add(1) < kBorrowed;
-  if (is_free) {
+void WorkerPool::run_or_submit(Job job) {
+  if (borrowed_.fetch_add(1) < kBorrowed) {
     do_job(job);
   } else {
     submit(std::move(job));
   }
   --borrowed_;
-  return is_free;
 }
 
 void WorkerPool::run() {

@@ -52,26 +52,21 @@ class FuseRequestLoop {
   FuseRequestLoop(const FuseRequestLoop&) = delete;
   FuseRequestLoop& operator=(const FuseRequestLoop&) = delete;
 
-  /// Serves with this many threads, including the caller's, and one in reserve, until the kernel ends the connection or
-  /// stop() is called; with fewer if no more can be started. Calls `on_ready` on the caller's thread once the kernel's
+  /// Serves with this many threads, including the caller's, until the kernel ends the connection or stop() is called;
+  /// with fewer if no more can be started. Calls `on_ready` on the caller's thread once the kernel's
   /// INIT is answered, before any other request is taken. Returns 0, or -errno if serving failed (-ECONNABORTED: the
   /// connection was aborted from outside; -EPROTO: libfuse refused INIT). Call it once.
   int run(unsigned threads, const std::function<void()>& on_ready);
   /// Makes run() return once the requests in progress are answered, or immediately if it has not begun. From any
   /// thread.
   void stop();
-  /// Lets one more thread take requests for a while, because some are kept waiting. From any thread; cheap while it
-  /// already does.
-  void call_reserve();
 
  private:
-  enum class Duty { always, when_called };
   [[nodiscard]] std::vector<UniqueFd> make_pollers(std::size_t count) const;
   int take_init(int poller);
   void serve_all(const std::vector<UniqueFd>& pollers);
-  void work(int poller, Duty duty);
-  void stand_by(int poller);
-  int serve(int poller, Duty duty, fuse_buf& buffer);
+  void work(int poller);
+  int serve(int poller, fuse_buf& buffer);
   int receive(fuse_buf& buffer, BusyPoll::Clock::time_point awake_until);
   fuse_session* const session_;
   const std::function<void()> on_stop_;
@@ -79,7 +74,6 @@ class FuseRequestLoop {
   std::atomic<bool> is_stopping_{false};
   BusyPoll pace_;
   std::atomic<bool> is_one_awake_{false};
-  std::atomic<BusyPoll::Clock::time_point> called_{BusyPoll::Clock::time_point{}};  // when the reserve was last called
   std::atomic<int> error_{0};
 };
 
@@ -103,9 +97,9 @@ class WorkerPool {
   /// Queues a job. After cancel() or stop(), or if no thread can be started, runs it on the caller's thread. Its
   /// exceptions are logged.
   void submit(Job job);
-  /// Runs a job on the caller's thread, which saves waking another. If kBorrowed callers already do so, calls submit()
-  /// and returns false.
-  bool run_or_submit(Job job);
+  /// Runs a job on the caller's thread, which saves waking another: a fifth of a synced append of one writer
+  /// (tools/benchmarks/README.md, "Requests"). If kBorrowed callers already do so, calls submit().
+  void run_or_submit(Job job);
   /// Tells all jobs that they are cancelled, including those on callers' threads.
   void cancel();
   /// As cancel(); then runs the waiting jobs, so that they can answer, and joins the threads.
