@@ -400,16 +400,11 @@ void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool i
 void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
   const InvalidationMap map(state_);
   more = map.known(std::move(more));
-  if (more.empty() && news_.has_told(since, state_.catalog.feed().last_sequence())) {
-    return;
-  }
   const auto changes = state_.catalog.feed().after(since, kFewChanges);
   auto all = map.forgets(changes);
   all.insert(all.end(), more.begin(), more.end());
   if (changes.size() == kFewChanges || !news_.tell_at_once(all)) {
     news_.tell_and_wait(std::move(more));
-  } else if (!changes.empty()) {
-    news_.note_told(since, changes.back().sequence);
   }
 }
 

@@ -285,22 +285,6 @@ bool InvalidationQueue::tell_at_once(const std::vector<Invalidation>& nodes) {
   return true;
 }
 
-void InvalidationQueue::note_told(std::uint64_t since, std::uint64_t last) {
-  const std::lock_guard lock(mutex_);
-  if (since > told_here_last_) {
-    told_here_since_ = since;
-    told_here_last_ = last;
-  } else if (last >= told_here_since_) {
-    told_here_since_ = std::min(told_here_since_, since);
-    told_here_last_ = std::max(told_here_last_, last);
-  }
-}
-
-bool InvalidationQueue::has_told(std::uint64_t since, std::uint64_t last) const {
-  const std::lock_guard lock(mutex_);
-  return last <= told_sequence_ || (since >= told_here_since_ && last <= told_here_last_);
-}
-
 void InvalidationQueue::open(TellNode tell_node) {
   const std::lock_guard lock(mutex_);
   tell_node_ = std::move(tell_node);

@@ -79,10 +79,6 @@ class InvalidationQueue {
   /// Invalidates nodes on this thread. To invalidate a name might wait for another request, so if there are names among
   /// `nodes`, it does nothing and returns false.
   bool tell_at_once(const std::vector<Invalidation>& nodes);
-  /// Records that tell_at_once() has covered the changes after `since` up to `last`, so that requests whose writes were
-  /// done together need not repeat it.
-  void note_told(std::uint64_t since, std::uint64_t last);
-  [[nodiscard]] bool has_told(std::uint64_t since, std::uint64_t last) const;
 
   /// While it lives, its creator notifies the kernel of the changes that this thread publishes, so the invalidator is
   /// not woken.
@@ -131,8 +127,6 @@ class InvalidationQueue {
   std::uint64_t ticket_ = 0;                             // of the last tell_and_wait()
   std::uint64_t told_sequence_ = 0;
   std::uint64_t told_ticket_ = 0;
-  std::uint64_t told_here_since_ = 0;  // tell_at_once() has covered the changes after this
-  std::uint64_t told_here_last_ = 0;   // and up to this
   int waiting_ = 0;
 };
 

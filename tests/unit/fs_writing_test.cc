@@ -105,21 +105,6 @@ TEST(InvalidationQueue, RequestsInvalidateNodesDirectly) {
   news.close();
 }
 
-TEST(InvalidationQueue, InvalidatedChangesAreNotRepeated) {
-  ChangeFeed feed;
-  InvalidationQueue news(feed);
-  news.note_told(4, 6);
-  EXPECT_TRUE(news.has_told(4, 6) && news.has_told(5, 6) && news.has_told(5, 5));
-  EXPECT_FALSE(news.has_told(3, 6) || news.has_told(5, 7));
-  news.note_told(5, 8);
-  EXPECT_TRUE(news.has_told(4, 8));
-  news.note_told(1, 2);
-  EXPECT_FALSE(news.has_told(1, 8)) << "nobody has told of the third";
-  news.note_told(10, 11);
-  EXPECT_FALSE(news.has_told(4, 11));
-  EXPECT_TRUE(news.has_told(10, 11));
-}
-
 TEST(ClientProcess, CountsDescriptorsByPathSuffix) {
   const std::string tail = "/arborfs-links-" + std::to_string(::getpid());
   const std::string path = ::testing::TempDir() + tail;
