@@ -37,14 +37,11 @@ class DirBuffer {
   /// False if the item does not fit.
   bool add(const DirectoryItem& item);
   [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }
-  /// The node of the last item; no node if there is none.
-  [[nodiscard]] NodeId last() const { return last_; }
 
  private:
   std::vector<char> bytes_;
   std::size_t used_ = 0;
   bool with_attributes_;
-  NodeId last_;
   std::string name_;
 };
 
@@ -142,7 +139,6 @@ bool DirBuffer::add(const DirectoryItem& item) {
     return false;
   }
   used_ += needed;
-  last_ = item.attr.node;
   return true;
 }
 
@@ -534,13 +530,6 @@ struct FuseOperations : FuseDispatch {
     }
   }
 
-  static void note_listed(fuse_req_t req, NodeId folder, off_t offset, NodeId last) {
-    const bool is_file = last.kind() == Kind::entry || last.kind() == Kind::text;
-    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.submount_of(folder)) {
-      ahead->note_listed(folder, offset == 0, is_file ? last.item() : kNoEntry);
-    }
-  }
-
   static std::span<char> room_for(std::size_t size) {
     read_buffer().resize(std::max(read_buffer().size(), size));
     return std::span(read_buffer()).first(size);
@@ -622,10 +611,7 @@ struct FuseOperations : FuseDispatch {
           }
           return buffer;
         },
-        [ino, offset, plus](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
-          if (plus) {
-            note_listed(request, NodeId(ino), offset, buffer->last());
-          }
+        [](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
           fuse_reply_buf(request, buffer->bytes().data(), buffer->bytes().size());
         });
   }

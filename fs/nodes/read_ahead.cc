@@ -133,29 +133,6 @@ std::optional<ReadAheadRange> SequentialReaders::note(NodeId node) {
   return lead_on(number, walk.end + walk.step * walk.lead);
 }
 
-std::optional<ReadAheadRange> SequentialReaders::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
-  if (is_from_start && finished_ && finished_->folder != folder) {
-    follow_ = Listed{walk_at(folder, 1), folder, last};
-    Walk& walk = walks_[follow_->walk];
-    begin(walk, kNoEntry);
-    walk.step = 1;
-    walk.lead = finished_->lead;
-    finished_.reset();
-    return std::nullopt;
-  }
-  if (!follow_ || follow_->folder != folder) {
-    return std::nullopt;
-  }
-  const Listed known = *follow_;
-  follow_->last = last;
-  if (last == kNoEntry) {
-    follow_.reset();
-  }
-  const Walk* const walk = walk_of(known.walk, folder, 1);
-  return walk == nullptr ? std::nullopt
-                         : lead_on(known.walk, std::min<std::int64_t>(known.last, walk->at + walk->lead));
-}
-
 Ordinal SequentialReaders::mark(const ReadAheadRange& stretch) {
   Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
   const Ordinal middle = stretch.nth(stretch.count / 2);
@@ -168,11 +145,6 @@ Ordinal SequentialReaders::mark(const ReadAheadRange& stretch) {
   }
   walk->markers.push_back(middle);
   return middle;
-}
-
-void SequentialReaders::note_end(const ReadAheadRange& stretch) {
-  const Walk* const walk = walk_of(stretch.walk, stretch.folder, stretch.step);
-  finished_ = Finished{stretch.folder, walk == nullptr ? kFirstLead : walk->lead};
 }
 
 void SequentialReaders::cut(const ReadAheadRange& stretch, std::uint32_t count) {
@@ -265,12 +237,14 @@ bool ReadAhead::is_busy() {
   return is_working_ || !wanted_.empty();
 }
 
-/// `next` returns a stretch of readers_, or nothing. Never allocates: wanted_ stays within its reserved capacity.
-template <class Next>
-void ReadAhead::want(Next next) {
+/// Never allocates: wanted_ stays within its reserved capacity.
+void ReadAhead::note(NodeId node) {
+  if (node.kind() != Kind::entry && node.kind() != Kind::text) {
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
-    const auto stretch = next();
+    const auto stretch = readers_.note(node);
     if (!stretch) {
       return;
     }
@@ -281,19 +255,6 @@ void ReadAhead::want(Next next) {
     wanted_.push_back(*stretch);
   }
   wake_.notify_one();
-}
-
-void ReadAhead::note(NodeId node) {
-  if (node.kind() == Kind::entry || node.kind() == Kind::text) {
-    want([&] { return readers_.note(node); });
-  }
-}
-
-void ReadAhead::note_listed(NodeId folder, bool is_from_start, Ordinal last) {
-  if (folder.kind() == Kind::entries || folder.kind() == Kind::texts) {
-    const NodeId files(folder.kind() == Kind::entries ? Kind::entry : Kind::text, folder.slot(), 0);
-    want([&] { return readers_.note_listed(files, is_from_start, last); });
-  }
 }
 
 void ReadAhead::run() {
@@ -341,7 +302,7 @@ void ReadAhead::cut(const ReadAheadRange& stretch, std::uint32_t count) {
 }
 
 ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
-  Files found{stretch, false, nullptr, nullptr, {}, {}};
+  Files found{stretch, nullptr, nullptr, {}, {}};
   found.stretch.count = 0;
   const Kind kind = stretch.folder.kind();
   const auto ref = session_of(state_, stretch.folder);
@@ -366,7 +327,6 @@ ReadAhead::Files ReadAhead::files_of(const ReadAheadRange& stretch) const {
       found.files.push_back({NodeId(kind, stretch.folder.slot(), ordinal), guard->index().entry(ordinal), *size});
     }
   }
-  found.is_at_end = count < stretch.count && stretch.nth(count) > guard->index().size();
   return found;
 }
 
@@ -374,9 +334,6 @@ void ReadAhead::leave_out_marker(Files& files) {
   const std::lock_guard lock(mutex_);
   const Ordinal marker = readers_.mark(files.stretch);
   std::erase_if(files.files, [&](const Files::File& file) { return file.node.item() == marker; });
-  if (files.is_at_end) {
-    readers_.note_end(files.stretch);
-  }
 }
 
 /// Returns how many files were stored: all, unless the log changed, the kernel does not know a file, or the thread

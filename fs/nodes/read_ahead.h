@@ -4,7 +4,7 @@
 // bytes cost little; the kernel may evict them at any time and then asks as usual.
 //
 // The kernel may make the thread wait until reads in progress are answered, so it must be stopped while requests are
-// still served. note() and note_listed() may be called by any thread.
+// still served. note() may be called by any thread.
 #pragma once
 
 #include <array>
@@ -41,8 +41,7 @@ struct ReadAheadRange {
 /// Detects readers that go through entries/ or text/ in order, and predicts which files they read next. Its input is
 /// the sequence of files that the kernel asks for, which are those whose bytes it has not cached. One file in the
 /// middle of a predicted stretch, the marker, must not be prefetched: the kernel will ask for it, which shows how far
-/// the reader has come while there is still time to prefetch more. A reader that is near the end of a folder and then
-/// lists another is expected to continue there. Used by one thread at a time.
+/// the reader has come while there is still time to prefetch more. Used by one thread at a time.
 class SequentialReaders {
  public:
   static constexpr std::size_t kMost = 8;         // readers that are tracked at a time
@@ -54,15 +53,10 @@ class SequentialReaders {
 
   /// The kernel asked for the bytes of an entry or a text.
   std::optional<ReadAheadRange> note(NodeId node);
-  /// The kernel is being sent the files of a folder up to `last`, so it knows those of earlier replies; kNoEntry: the
-  /// listing has ended.
-  std::optional<ReadAheadRange> note_listed(NodeId folder, bool is_from_start, Ordinal last);
   /// A stretch is about to be prefetched. Returns its marker; kNoEntry for none.
   Ordinal mark(const ReadAheadRange& stretch);
   /// Only the first `count` files of a stretch are prefetched, and no later prediction for its walk.
   void cut(const ReadAheadRange& stretch, std::uint32_t count);
-  /// The folder ends with this stretch.
-  void note_end(const ReadAheadRange& stretch);
 
  private:
   struct Walk {
@@ -75,15 +69,6 @@ class SequentialReaders {
     std::vector<Ordinal> markers;  // in the order of the walk
     std::uint64_t used = 0;
   };
-  struct Listed {
-    std::size_t walk;
-    NodeId folder;
-    Ordinal last;  // the last one that the kernel knows by the next request
-  };
-  struct Finished {
-    NodeId folder;
-    std::int64_t lead;
-  };
   static bool is_on(const Walk& walk, NodeId folder, Ordinal ordinal);
   std::size_t walk_at(NodeId folder, Ordinal ordinal);
   Walk* walk_of(std::size_t number, NodeId folder, int step);
@@ -94,8 +79,6 @@ class SequentialReaders {
 
   std::array<Walk, kMost> walks_{};
   std::uint64_t uses_ = 0;
-  std::optional<Finished> finished_;  // the last folder that was predicted to its end, until another is listed
-  std::optional<Listed> follow_;      // the folder that was listed then
 };
 
 class ReadAhead {
@@ -115,8 +98,6 @@ class ReadAhead {
 
   /// The kernel asked for the first bytes of a file.
   void note(NodeId node);
-  /// The kernel was sent names in entries/ or text/, up to that of entry `last`; kNoEntry: to the end.
-  void note_listed(NodeId folder, bool is_from_start, Ordinal last);
   void stop();
   /// True while files that were noticed are not stored yet.
   [[nodiscard]] bool is_busy();
@@ -131,14 +112,11 @@ class ReadAhead {
       std::uint64_t size = 0;
     };
     ReadAheadRange stretch;  // as far as files exist
-    bool is_at_end = false;  // it ends where the folder ends
     const RecordRenderer* renderer = nullptr;
     std::shared_ptr<const LogSource> log;
     FileStat log_stat;
     std::vector<File> files;
   };
-  template <class Next>
-  void want(Next next);
   void run();
   void hand_over(const ReadAheadRange& stretch);
   [[nodiscard]] Files files_of(const ReadAheadRange& stretch) const;
