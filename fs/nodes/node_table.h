@@ -234,6 +234,21 @@ Depth depth_of(const ViewRow& view);
 /// request, which then asks for its attributes; otherwise stale. `session`: of which the document is, 0 if it is of
 /// all.
 Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node, std::uint32_t session);
+/// The row of a file that shows a document, as `kDocument` returns it; its errors are those of NodeRow.
+template <Result<SnapshotPtr> (*kDocument)(MountState&, RequestContext&, NodeId)>
+constexpr NodeRow document_row(Kind kind, std::string_view word) {
+  return file_row(
+      kind, word,
+      [](MountState& state, RequestContext& call, NodeId node) -> Result<Attr> {
+        auto document = kDocument(state, call, node);
+        return document ? Result<Attr>((*document)->attr) : Result<Attr>(document.error());
+      },
+      [](MountState& state, RequestContext& call, NodeId node) -> Result<OpenFilePtr> {
+        auto document = kDocument(state, call, node);
+        return document ? Result<OpenFilePtr>(file_of(std::move(*document))) : Result<OpenFilePtr>(document.error());
+      });
+}
+
 /// The document of `attr.node`, whose text fs makes itself: the known one, else a new one with this text.
 SnapshotPtr text_document(MountState& state, const Attr& attr, std::string_view text);
 

@@ -10,6 +10,41 @@
 #include "core/stats/recent_stats.h"
 #include "fs/nodes/node_table.h"
 
+namespace arborfs {
+
+namespace {
+
+/// The fresh result, or a new one, for which the request moves to where it may take long.
+template <class ResultPtr, class Make>
+Result<ResultPtr> made_now(RequestContext& call, ResultPtr fresh, Make make) {
+  if (fresh) {
+    return fresh;
+  }
+  return call.may_take_long() ? make() : Result<ResultPtr>(call.defer());
+}
+
+/// The document of a file's node, which is made from a result over all sessions. It is over when the result is another
+/// one, and a write by this mount makes it stale, so that the name is looked up again. While programs write all the
+/// time, that happens between each lookup and its open: then the document that was just looked up counts, and if this
+/// mount wrote, a result that is still the same. `known` is the last result, `fresh` returns it if it is still right.
+template <class ResultPtr, class Fresh, class Now, class Document>
+Result<SnapshotPtr> document_of_result(MountState& state, RequestContext& call, NodeId node, ResultPtr known,
+                                       Fresh fresh, Now now, Document document) {
+  const bool is_right =
+      known && known->version == node.item() && (!state.written_since(0, known->begun) || fresh() != nullptr);
+  if (!is_right) {
+    if (auto found = just_looked_up(state, call, node, 0)) {
+      return found;
+    }
+    ASSIGN_OR_RETURN(known, now());
+  }
+  return known->version == node.item() ? Result<SnapshotPtr>(document(*known)) : Result<SnapshotPtr>(stale_error());
+}
+
+}  // namespace
+
+}  // namespace arborfs
+
 namespace arborfs::search_nodes {
 
 namespace {
@@ -46,13 +81,8 @@ Result<void> check_agent(const MountState& state, const search::Query& query) {
 
 /// The current result of the query. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::uint32_t query) {
-  if (auto result = state.searches.fresh(state.catalog, query)) {
-    return result;
-  }
-  if (!call.may_take_long()) {
-    return call.defer();
-  }
-  return state.searches.search(state.catalog, query, call.cancelled());
+  return made_now(call, state.searches.fresh(state.catalog, query),
+                  [&] { return state.searches.search(state.catalog, query, call.cancelled()); });
 }
 
 SnapshotPtr document_of(MountState& state, const SearchResult& result, Kind kind) {
@@ -65,21 +95,12 @@ SnapshotPtr document_of(MountState& state, const SearchResult& result, Kind kind
   return text_document(state, attr, text);
 }
 
-/// As for stats/: the document of a file's node, which is over when the result is another one or this mount has
-/// written.
 Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId node) {
-  auto result = state.searches.known(node.slot());
-  const bool is_right =
-      result && result->version == node.item() &&
-      (!state.written_since(0, result->begun) || state.searches.fresh(state.catalog, node.slot()) != nullptr);
-  if (!is_right) {
-    if (auto known = just_looked_up(state, call, node, 0)) {
-      return known;
-    }
-    ASSIGN_OR_RETURN(result, found_now(state, call, node.slot()));
-  }
-  return result->version == node.item() ? Result<SnapshotPtr>(document_of(state, *result, node.kind()))
-                                        : Result<SnapshotPtr>(stale_error());
+  return document_of_result(
+      state, call, node, state.searches.known(node.slot()),
+      [&] { return state.searches.fresh(state.catalog, node.slot()); },
+      [&] { return found_now(state, call, node.slot()); },
+      [&](const SearchResult& result) { return document_of(state, result, node.kind()); });
 }
 
 /// True for the form of a link's name: its rank, '-' and more.
@@ -178,24 +199,14 @@ Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId no
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), result->version));
 }
 
-Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto document, document_for(state, call, node));
-  return document->attr;
-}
-
-Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(auto document, document_for(state, call, node));
-  return file_of(std::move(document));
-}
-
 }  // namespace
 
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::search, "search", attr, lookup, list),
       folder_row(Kind::search_query, "search-query", query_attr, query_lookup, query_list),
-      file_row(Kind::search_excerpts, "search-excerpts", file_attr, file_open),
-      file_row(Kind::search_hits, "search-hits", file_attr, file_open),
+      document_row<document_for>(Kind::search_excerpts, "search-excerpts"),
+      document_row<document_for>(Kind::search_hits, "search-hits"),
   };
   return kRows;
 }
@@ -224,13 +235,8 @@ std::uint64_t ino_of(std::size_t at) {
 
 /// The current sums. Reading them all moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<ShownStatsPtr> sums_now(MountState& state, RequestContext& call) {
-  if (auto made = state.stats.fresh(state.catalog)) {
-    return made;
-  }
-  if (!call.may_take_long()) {
-    return call.defer();
-  }
-  return state.stats.sum_up(state.catalog, call.cancelled());
+  return made_now(call, state.stats.fresh(state.catalog),
+                  [&] { return state.stats.sum_up(state.catalog, call.cancelled()); });
 }
 
 SnapshotPtr document_of(MountState& state, const ShownStats& made, std::size_t at) {
@@ -240,24 +246,14 @@ SnapshotPtr document_of(MountState& state, const ShownStats& made, std::size_t a
   return text_document(state, attr, text);
 }
 
-/// The document of a file's node. It is over when the sums are others, and a write by this mount makes it stale, so
-/// that the name is looked up again. While programs write all the time, that happens between each lookup and its open:
-/// then the document that was just looked up counts, and if this mount wrote, sums that are still the same.
 Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId node) {
   if (node.slot() >= stats::kShown.size()) {
     return stale_error();
   }
-  auto made = state.stats.known();
-  const bool is_right = made && made->version == node.item() &&
-                        (!state.written_since(0, made->begun) || state.stats.fresh(state.catalog) != nullptr);
-  if (!is_right) {
-    if (auto known = just_looked_up(state, call, node, 0)) {
-      return known;
-    }
-    ASSIGN_OR_RETURN(made, sums_now(state, call));
-  }
-  return made->version == node.item() ? Result<SnapshotPtr>(document_of(state, *made, node.slot()))
-                                      : Result<SnapshotPtr>(stale_error());
+  return document_of_result(
+      state, call, node, state.stats.known(), [&] { return state.stats.fresh(state.catalog); },
+      [&] { return sums_now(state, call); },
+      [&](const ShownStats& made) { return document_of(state, made, node.slot()); });
 }
 
 Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
@@ -286,22 +282,12 @@ Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId 
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
-Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto document, document_for(state, call, node));
-  return document->attr;
-}
-
-Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(auto document, document_for(state, call, node));
-  return file_of(std::move(document));
-}
-
 }  // namespace
 
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::stats, "stats", attr, lookup, list),
-      file_row(Kind::stats_file, "stats-file", file_attr, file_open),
+      document_row<document_for>(Kind::stats_file, "stats-file"),
   };
   return kRows;
 }

@@ -31,10 +31,6 @@ std::uint32_t name_tag(const Project& project) {
   return static_cast<std::uint32_t>(xxh64(project.name)) & NodeId::kMaxSlot;
 }
 
-std::string cwd_text(const Project& project) {
-  return project.cwd.empty() ? "" : names::without_controls(project.cwd) + "\n";
-}
-
 /// The mtime of the newest log in a folder.
 std::int64_t newest(const SessionFolder& folder, std::int64_t otherwise) {
   std::int64_t time = INT64_MIN;
@@ -165,19 +161,12 @@ Result<ListingPtr> children_list(MountState& state, RequestContext& /*call*/, No
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), ref.view->version));
 }
 
-Result<Attr> cwd_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+Result<SnapshotPtr> cwd_document(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto project, project_at(state, node));
-  const std::uint64_t size = cwd_text(*project).size();
-  return Attr{node, project_ino(project->cwd, node), FileType::file, CacheTtl::forever, size, state.mounted_ns};
-}
-
-Result<OpenFilePtr> cwd_open(MountState& state, RequestContext& call, NodeId node) {
-  const auto attr = cwd_attr(state, call, node);
-  const auto project = project_at(state, node);
-  if (!attr || !project) {
-    return stale_error();
-  }
-  return file_of(text_document(state, *attr, cwd_text(**project)));
+  const std::string text = project->cwd.empty() ? "" : names::without_controls(project->cwd) + "\n";
+  return text_document(
+      state, {node, project_ino(project->cwd, node), FileType::file, CacheTtl::forever, text.size(), state.mounted_ns},
+      text);
 }
 
 Result<std::string> alias_target(MountState& state, RequestContext& /*call*/, NodeId node) {
@@ -203,7 +192,7 @@ NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::projects, "projects", attr, lookup, list),
       folder_row(Kind::project, "project", project_attr, project_lookup, project_list),
-      file_row(Kind::project_cwd, "cwd", cwd_attr, cwd_open),
+      document_row<cwd_document>(Kind::project_cwd, "cwd"),
       link_row(Kind::project_alias, "project-alias", alias_attr, alias_target),
       folder_row(Kind::children, "children", children_attr, children_lookup, children_list),
   };

@@ -41,10 +41,6 @@ constexpr std::array kRootRows = {
     RootRow{"blobs", Kind::blobs},
 };
 
-std::string readme_text(const MountState& state) {
-  return mount_readme(ARBORFS_VERSION, state.read_only);
-}
-
 /// Why the sessions of a store cannot be listed; "" if they can.
 std::string problem_beside(const Hanging& hanging, std::uint8_t number, const SessionStore& store) {
   std::string words;
@@ -146,18 +142,11 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
-Result<Attr> readme_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  return Attr{node,
-              stable_ino(0, word_of(node)),
-              FileType::file,
-              CacheTtl::forever,
-              readme_text(state).size(),
-              state.mounted_ns};
-}
-
-Result<OpenFilePtr> readme_open(MountState& state, RequestContext& call, NodeId node) {
-  const auto attr = readme_attr(state, call, node);
-  return file_of(text_document(state, *attr, readme_text(state)));
+Result<SnapshotPtr> readme(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const std::string text = mount_readme(ARBORFS_VERSION, state.read_only);
+  return text_document(
+      state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), state.mounted_ns},
+      text);
 }
 
 Result<Attr> status_attr(MountState& state, RequestContext& call, NodeId node) {
@@ -198,7 +187,7 @@ Result<std::string> events_link_target(MountState& /*state*/, RequestContext& /*
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::root, "root", attr, lookup, list),
-      file_row(Kind::readme, "readme", readme_attr, readme_open),
+      document_row<readme>(Kind::readme, "readme"),
       file_row(Kind::mount_status, "mount-status", status_attr, status_open),
       file_row(Kind::events, "events", events_attr, nullptr),
       link_row(Kind::events_link, "events-link", events_link_attr, events_link_target),

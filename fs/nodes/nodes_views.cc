@@ -220,11 +220,6 @@ namespace document_nodes {
 
 namespace {
 
-Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto document, document_of_node(state, call, node));
-  return document->attr;
-}
-
 Result<Attr> item_attr(MountState& state, RequestContext& call, NodeId node) {
   const ItemRow& row = item_row(node.kind());
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(row.view)));
@@ -243,14 +238,14 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
 
 NodeRows rows() {
   static constexpr std::array kRows = {
-      file_row(Kind::damage_tail, "damage-tail", attr, open),
+      document_row<document_of_node>(Kind::damage_tail, "damage-tail"),
       file_row(Kind::entry, "entry", item_attr, open),
       file_row(Kind::text, "text", item_attr, open),
       file_row(Kind::image, "image", item_attr, open),
       file_row(Kind::damage_run, "damage-run", item_attr, open),
       file_row(Kind::branch_context, "branch-context", item_attr, open),
       file_row(Kind::branch_transcript, "branch-transcript", item_attr, open),
-      file_row(Kind::view, "view", attr, open),
+      document_row<document_of_node>(Kind::view, "view"),
   };
   return kRows;
 }
