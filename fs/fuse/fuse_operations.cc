@@ -27,9 +27,6 @@ namespace arborfs {
 
 namespace {
 
-/// Converts answers to the kernel's structures. No state; any thread.
-struct stat stat_of(const Attr& attr);
-
 /// The answer to one readdir or readdirplus, filled item by item.
 class DirBuffer {
  public:
@@ -174,6 +171,16 @@ RenameMode mode_of(unsigned flags) {
   return flags == 0 ? RenameMode::replace : RenameMode::no_replace;
 }
 
+void reply_attr(fuse_req_t req, const Attr& attr) {
+  const struct stat st = stat_of(attr);
+  fuse_reply_attr(req, &st, seconds_of(attr.life));
+}
+
+void reply_found(fuse_req_t req, const Found& found) {
+  const fuse_entry_param entry = entry_of(found);
+  fuse_reply_entry(req, &entry);
+}
+
 struct FuseWriteOperations : FuseDispatch {
   /// Times, modes and sizes may be set on control files and `title` only. This has no effect, except that truncating a
   /// handle drops its waiting input.
@@ -191,11 +198,7 @@ struct FuseWriteOperations : FuseDispatch {
       file_handle(fi).control->truncate();
     }
     serve<Attr>(
-        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
-        [](fuse_req_t request, const Attr& attr) {
-          const struct stat st = stat_of(attr);
-          fuse_reply_attr(request, &st, seconds_of(attr.life));
-        });
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); }, reply_attr);
   }
 
   /// cp -p sets an ACL and accepts that ACLs are not supported.
@@ -264,11 +267,7 @@ struct FuseWriteOperations : FuseDispatch {
         [changes = changes_of(req), at, target = std::string(target)](RequestContext& call) {
           return changes->symlink(call, at, target);
         },
-        [](fuse_req_t request, const Found& found) {
-          const fuse_entry_param entry = entry_of(found);
-          fuse_reply_entry(request, &entry);
-        },
-        hold(req, {at}));
+        reply_found, hold(req, {at}));
   }
 
   template <Result<void> (WriteOps::*kRemove)(RequestContext&, const NameIn&, pid_t)>
@@ -418,10 +417,7 @@ struct FuseOperations : FuseDispatch {
         [parent, name = std::string(name)](Vfs& vfs, RequestContext& call) {
           return vfs.lookup(call, NodeId(parent), name);
         },
-        [](fuse_req_t request, const Found& found) {
-          const fuse_entry_param entry = entry_of(found);
-          fuse_reply_entry(request, &entry);
-        });
+        reply_found);
   }
 
   static void forget(fuse_req_t req, fuse_ino_t /*ino*/, std::uint64_t /*count*/) { fuse_reply_none(req); }
@@ -435,11 +431,7 @@ struct FuseOperations : FuseDispatch {
       return;
     }
     serve<Attr>(
-        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
-        [](fuse_req_t request, const Attr& attr) {
-          const struct stat st = stat_of(attr);
-          fuse_reply_attr(request, &st, seconds_of(attr.life));
-        });
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); }, reply_attr);
   }
 
   /// The kernel passes a handle only when a program seeks to the end.
@@ -451,8 +443,7 @@ struct FuseOperations : FuseDispatch {
         req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
         [](fuse_req_t request, Attr attr) {
           attr.size = server_of(request).events_.size();
-          const struct stat st = stat_of(attr);
-          fuse_reply_attr(request, &st, seconds_of(attr.life));
+          reply_attr(request, attr);
         });
   }
 
