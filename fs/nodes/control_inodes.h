@@ -1,6 +1,6 @@
-// Chooses the inode that a lookup of a control file returns (nodes_controls.cc). The kernel admits one writer to
-// an inode at a time, so each control file of a session has many inodes, and a lookup gets one that is not open. All of
-// them have the same attributes, st_ino included.
+// Chooses the inode that a lookup of a control file returns. The kernel admits one writer to an inode at a time, so each
+// control file of a session has many inodes, and a lookup gets one that is not open. All of them have the same
+// attributes, st_ino included.
 //
 // While the file is not open, a lookup gets its first inode, so that the kernel's dentry stays valid for a lone writer.
 // While it is, and if several lookups arrive before the first open, each gets another inode: writers that share one
