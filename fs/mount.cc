@@ -215,9 +215,9 @@ class Daemon {
       : plan_(plan),
         catalog_(plan.stores, plan.home, state_path(""), plan.options.index_bytes),
         vfs_(catalog_, plan.settings.read_only),
-        news_(catalog_.feed()),
+        invalidations_(catalog_.feed()),
         writer_(make_writer(catalog_, plan.writing)),
-        changes_(vfs_, *writer_, news_, plan.settings.mountpoint),
+        changes_(vfs_, *writer_, invalidations_, plan.settings.mountpoint),
         events_(catalog_.feed()),
         server_(vfs_, events_, plan.settings.read_only ? nullptr : &changes_, plan.settings),
         search_index_(cache_path(""), [this] { indexer_->note_damage(); }) {}
@@ -251,7 +251,7 @@ class Daemon {
  private:
   void start_threads() {
     if (plan_.settings.notify) {
-      invalidator_.emplace(vfs_.state(), news_, server_.session());
+      invalidator_.emplace(vfs_.state(), invalidations_, server_.session());
     }
     mount_watch_.emplace(plan_.settings.mountpoint, [this] { events_.hang_up(); });
     signals_.emplace([this] { leave(); }, [this] { leave_at_once(); });
@@ -274,7 +274,7 @@ class Daemon {
   const DaemonPlan& plan_;
   Catalog catalog_;
   Vfs vfs_;
-  InvalidationQueue news_;
+  InvalidationQueue invalidations_;
   const std::unique_ptr<Writer> writer_;
   WriteOps changes_;
   EventsFile events_;

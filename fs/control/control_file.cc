@@ -43,11 +43,11 @@ std::size_t OpenControls::count(NodeId node, pid_t opener) const {
 }
 
 ControlFile::ControlFile(WriteBarrier& writes, OpenControls& open, Target target,
-                         std::unique_ptr<ControlInodes::Stay> stay)
+                         std::unique_ptr<ControlInodes::Lease> lease)
     : writes_(writes),
       open_(open),
       target_(std::move(target)),
-      stay_(std::move(stay)),
+      lease_(std::move(lease)),
       memory_(writes_.writer().memory().waiting),
       stream_(target_.verb->framing) {
   open_.add(this);
@@ -57,10 +57,10 @@ ControlFile::~ControlFile() {
   open_.remove(this);
 }
 
-void ControlFile::leave_door() {
-  std::unique_ptr<ControlInodes::Stay> stay;
+void ControlFile::release_inode() {
+  std::unique_ptr<ControlInodes::Lease> lease;
   const std::lock_guard lock(mutex_);
-  stay.swap(stay_);
+  lease.swap(lease_);
 }
 
 bool ControlFile::is_waiting() const {
@@ -102,10 +102,10 @@ void ControlFile::refuse_rest(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
     stream_.refuse_rest(why);
-    leave_room();
+    release_room();
     memory_.shrink_to(0);
   }
-  take_back();
+  roll_back();
   static_cast<void>(refuse(why));
 }
 
@@ -127,11 +127,11 @@ Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t clien
       done = taken.error();
     }
     if (command || !done) {
-      leave_room();
+      release_room();
     }
   }
   if (!done) {
-    take_back();
+    roll_back();
     const auto usage = refuse_usage(*target_.verb, target_.subject, bytes);  // after a whole JSON value
     return refuse(usage ? done.error() : usage.error());
   }
@@ -140,27 +140,27 @@ Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t clien
     {
       const std::lock_guard lock(mutex_);
       stream_.fail(done.error());
-      leave_room();
+      release_room();
     }
-    take_back();
+    roll_back();
     return command ? done : refuse(done.error());
   }
   return done;
 }
 
 /// Releases the space reserved for a text that is over. Needs mutex_.
-void ControlFile::leave_room() {
+void ControlFile::release_room() {
   reservation_.reset();
   room_ = 0;
   is_checked_ = false;
 }
 
 /// Undoes the first line of a command that is refused. False if there was nothing to undo.
-bool ControlFile::take_back() {
+bool ControlFile::roll_back() {
   std::function<Result<void>(Writer&)> work;
   {
     const std::lock_guard lock(mutex_);
-    work.swap(take_back_);
+    work.swap(roll_back_);
     if (work) {
       out_.clear();
     }
@@ -225,7 +225,7 @@ Result<void> ControlFile::run(CommandStream::Command& command) {
   }));
   const std::lock_guard lock(mutex_);
   out_ += done.line;
-  take_back_ = stream_.has_target() ? std::move(done.take_back) : nullptr;
+  roll_back_ = stream_.has_target() ? std::move(done.take_back) : nullptr;
   return {};
 }
 
@@ -234,10 +234,10 @@ Result<void> ControlFile::take_waiting() {
   Result<void> done;
   {
     const std::lock_guard lock(mutex_);
-    leave_room();
+    release_room();
     auto taken = stream_.finish();
     if (taken && !*taken) {
-      take_back_ = nullptr;
+      roll_back_ = nullptr;
       return {};
     }
     if (taken) {
@@ -255,10 +255,10 @@ Result<void> ControlFile::take_waiting() {
   give_back();
   if (done) {
     const std::lock_guard lock(mutex_);
-    take_back_ = nullptr;
+    roll_back_ = nullptr;
     return done;
   }
-  const bool is_noted = command && !take_back();
+  const bool is_noted = command && !roll_back();
   return is_noted ? done : refuse(done.error());
 }
 
@@ -269,13 +269,13 @@ void ControlFile::truncate() {
     const std::lock_guard lock(mutex_);
     is_cut_short = stream_.has_text_for_target();
     stream_.drop();
-    leave_room();
+    release_room();
     if (!is_cut_short) {
-      take_back_ = nullptr;
+      roll_back_ = nullptr;
     }
     memory_.shrink_to(0);
   }
-  take_back();
+  roll_back();
 }
 
 Result<void> ControlFile::sync() {
@@ -373,10 +373,10 @@ WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
 void WriteBarrier::refused(const SessionPtr& session, std::string_view doing, const Error& why) {
   const Shown before = shown(session);
   writer_.note_outcome(session, doing, &why);
-  settle(session, before, false);
+  invalidate(session, before, false);
 }
 
-void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool is_done) {
+void WriteBarrier::invalidate(const SessionPtr& session, const Shown& before, bool is_done) {
   state_.note_own_write(session ? session->number() : 0);
   if (session && !is_done) {
     session->forget_look();
@@ -401,10 +401,10 @@ void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
   const InvalidationMap map(state_);
   more = map.known(std::move(more));
   const auto changes = state_.catalog.feed().after(since, kFewChanges);
-  auto all = map.forgets(changes);
+  auto all = map.invalidations_of(changes);
   all.insert(all.end(), more.begin(), more.end());
-  if (changes.size() == kFewChanges || !news_.tell_at_once(all)) {
-    news_.tell_and_wait(std::move(more));
+  if (changes.size() == kFewChanges || !invalidations_.notify_at_once(all)) {
+    invalidations_.notify_and_wait(std::move(more));
   }
 }
 

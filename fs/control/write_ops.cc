@@ -102,8 +102,8 @@ std::string spelled_entry(const LogIndex& index, Ordinal ordinal) {
   return is_exact ? std::string(id.text) : "#" + std::to_string(ordinal);
 }
 
-WriteOps::WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& news, std::string mountpoint)
-    : vfs_(vfs), writes_(vfs.state(), writer, news), mountpoint_(std::move(mountpoint)) {}
+WriteOps::WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& queue, std::string mountpoint)
+    : vfs_(vfs), writes_(vfs.state(), writer, queue), mountpoint_(std::move(mountpoint)) {}
 
 bool WriteOps::is_control(NodeId node) {
   return node.kind() == Kind::new_control || node.kind() == Kind::control || node.kind() == Kind::branch_append;
@@ -144,7 +144,7 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
   };
   return std::make_shared<ControlFile>(writes_, open_, std::move(target),
-                                       std::make_unique<ControlInodes::Stay>(state.control_inodes, node));
+                                       std::make_unique<ControlInodes::Lease>(state.control_inodes, node));
 }
 
 bool WriteOps::is_inside_session(NodeId folder) const {

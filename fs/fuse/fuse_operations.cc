@@ -231,7 +231,7 @@ struct FuseWriteOperations : FuseDispatch {
   static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
     auto control = file_handle(fi).control;
     if (control) {
-      control->leave_door();
+      control->release_inode();
     }
     if (!control || !control->is_waiting()) {
       fuse_reply_err(req, 0);
@@ -302,7 +302,7 @@ struct FuseWriteOperations : FuseDispatch {
  private:
   static std::shared_ptr<void> hold(fuse_req_t req, const std::vector<NameIn>& names) {
     WriteOps& changes = *changes_of(req);
-    return changes.news().hold(changes.held_folders(names));
+    return changes.invalidations().hold(changes.held_folders(names));
   }
 };
 
@@ -676,7 +676,7 @@ void add_handles(fuse_lowlevel_ops& ops) {
   add_write_operations(ops);
 }
 
-void leave_out_handles(fuse_lowlevel_ops& ops) {
+void add_no_handles(fuse_lowlevel_ops& ops) {
   ops.open = FuseOperations::no_open;  // libfuse's default would answer success
   ops.read = callback<FuseOperations::read_without_open>;
   add_refusals(ops);
@@ -699,7 +699,7 @@ fuse_lowlevel_ops fuse_operations(const MountSettings& settings) {
   ops.statfs = callback<FuseOperations::statfs>;
   ops.getxattr = settings.xattr ? callback<FuseOperations::getxattr> : FuseOperations::no_getxattr;
   ops.listxattr = settings.xattr ? callback<FuseOperations::listxattr> : FuseOperations::no_listxattr;
-  settings.read_only ? leave_out_handles(ops) : add_handles(ops);
+  settings.read_only ? add_no_handles(ops) : add_handles(ops);
   return ops;
 }
 

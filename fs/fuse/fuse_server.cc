@@ -178,29 +178,29 @@ constexpr std::chrono::milliseconds kMemoryPause{50};
 
 }  // namespace
 
-Invalidator::Invalidator(MountState& state, InvalidationQueue& news, fuse_session* session)
-    : map_(state), news_(news), session_(session) {
-  news_.open([session](NodeId node) { fuse_lowlevel_notify_inval_inode(session, node.value(), -1, 0); });
+Invalidator::Invalidator(MountState& state, InvalidationQueue& queue, fuse_session* session)
+    : map_(state), invalidations_(queue), session_(session) {
+  invalidations_.open([session](NodeId node) { fuse_lowlevel_notify_inval_inode(session, node.value(), -1, 0); });
   thread_ = std::thread([this] { run(); });
 }
 
 Invalidator::~Invalidator() {
   stopping_ = true;
-  news_.close();
+  invalidations_.close();
   thread_.join();
 }
 
 void Invalidator::run() {
   request_short_thread_slice();
   InvalidationQueue::Work work;
-  while (has_done([&] { return news_.wait(work); })) {
+  while (has_done([&] { return invalidations_.wait(work); })) {
     has_done([&] {
-      tell_all(work.more);
-      tell_all(map_.forgets(work.changes));
+      send_all(work.more);
+      send_all(map_.invalidations_of(work.changes));
       return true;
     });
-    news_.note_told(work);
-    news_.pause(kPause);
+    invalidations_.note_notified(work);
+    invalidations_.pause(kPause);
   }
 }
 
@@ -219,35 +219,35 @@ bool Invalidator::has_done(const Work& work) {
 }
 
 /// Names first: when the kernel invalidates a name that it has cached, it invalidates the attributes of its folder too.
-void Invalidator::tell_all(const std::vector<Invalidation>& forgets) {
+void Invalidator::send_all(const std::vector<Invalidation>& invalidations) {
   std::set<NodeId> told;  // folders
-  for (const auto& forget : forgets) {
+  for (const auto& one : invalidations) {
     if (stopping_) {
       return;
     }
-    if (!forget.name.empty() && !news_.put_off(forget) && tell_name(forget)) {
-      told.insert(forget.node);
+    if (!one.name.empty() && !invalidations_.defer(one) && send_name(one)) {
+      told.insert(one.node);
     }
   }
-  for (const auto& forget : forgets) {
-    if (forget.name.empty() && !told.contains(forget.node)) {
-      news_.tell_at_once({forget});
+  for (const auto& one : invalidations) {
+    if (one.name.empty() && !told.contains(one.node)) {
+      invalidations_.notify_at_once({one});
     }
   }
 }
 
 /// False if the kernel has not cached the name, which is not an error; neither is a mount that has just gone.
-bool Invalidator::tell_name(const Invalidation& forget) {
-  const std::uint64_t node = forget.node.value();
-  if (can_expire_ && !leads_elsewhere(forget)) {
+bool Invalidator::send_name(const Invalidation& one) {
+  const std::uint64_t node = one.node.value();
+  if (can_expire_ && !leads_elsewhere(one)) {
     const int status =
-        fuse_lowlevel_notify_expire_entry(session_, node, forget.name.c_str(), forget.name.size(), FUSE_LL_EXPIRE_ONLY);
+        fuse_lowlevel_notify_expire_entry(session_, node, one.name.c_str(), one.name.size(), FUSE_LL_EXPIRE_ONLY);
     can_expire_ = status != -ENOSYS;
     if (can_expire_) {
       return status == 0;
     }
   }
-  return fuse_lowlevel_notify_inval_entry(session_, node, forget.name.c_str(), forget.name.size()) == 0;
+  return fuse_lowlevel_notify_inval_entry(session_, node, one.name.c_str(), one.name.size()) == 0;
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// Chooses the inode that a lookup of a control file returns. The kernel admits one writer to an inode at a time, so each
-// control file of a session has many inodes, and a lookup gets one that is not open. All of them have the same
+// Chooses the inode that a lookup of a control file returns. The kernel admits one writer to an inode at a time, so
+// each control file of a session has many inodes, and a lookup gets one that is not open. All of them have the same
 // attributes, st_ino included.
 //
 // While the file is not open, a lookup gets its first inode, so that the kernel's dentry stays valid for a lone writer.
@@ -31,12 +31,12 @@ class ControlInodes {
   static std::uint32_t verb_place(NodeId inode) { return inode.item() % kVerbs; }
 
   /// Keeps the inode marked as open while it lives.
-  class Stay {
+  class Lease {
    public:
-    Stay(ControlInodes& inodes, NodeId inode) : inodes_(inodes), inode_(inode) { inodes_.enter(inode_); }
-    ~Stay() { inodes_.leave(inode_); }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
+    Lease(ControlInodes& inodes, NodeId inode) : inodes_(inodes), inode_(inode) { inodes_.enter(inode_); }
+    ~Lease() { inodes_.leave(inode_); }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
 
    private:
     ControlInodes& inodes_;

@@ -33,7 +33,7 @@ bool is_of_catalog(Change::Kind kind) {
 
 }  // namespace
 
-std::vector<Invalidation> InvalidationMap::forgets(const std::vector<Change>& changes) const {
+std::vector<Invalidation> InvalidationMap::invalidations_of(const std::vector<Change>& changes) const {
   std::vector<Invalidation> out;
   std::map<std::uint32_t, Change> by_session;
   for (const auto& change : changes) {
@@ -57,7 +57,7 @@ std::vector<Invalidation> InvalidationMap::forgets(const std::vector<Change>& ch
 }
 
 std::vector<Invalidation> InvalidationMap::known(std::vector<Invalidation> all) const {
-  std::erase_if(all, [this](const Invalidation& forget) { return !state_.kernel.may_know(forget); });
+  std::erase_if(all, [this](const Invalidation& one) { return !state_.kernel.may_know(one); });
   return all;
 }
 
@@ -192,38 +192,38 @@ void InvalidationMap::add_children(std::uint32_t starter, std::vector<Invalidati
 namespace {
 
 constexpr std::size_t kBatch = 1024;
-thread_local int told_here = 0;
+thread_local int notifies_here = 0;
 
 }  // namespace
 
 class InvalidationQueue::Hold {
  public:
-  Hold(InvalidationQueue& news, std::size_t most) : news_(news) { folders_.reserve(most); }
-  ~Hold() { news_.release(folders_); }
+  Hold(InvalidationQueue& queue, std::size_t most) : invalidations_(queue) { folders_.reserve(most); }
+  ~Hold() { invalidations_.release(folders_); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
   void add(NodeId folder) {
-    const std::lock_guard lock(news_.mutex_);
-    ++news_.held_[folder];
+    const std::lock_guard lock(invalidations_.mutex_);
+    ++invalidations_.held_[folder];
     folders_.push_back(folder);
   }
 
  private:
-  InvalidationQueue& news_;
+  InvalidationQueue& invalidations_;
   std::vector<NodeId> folders_;
 };
 
-InvalidationQueue::ToldHere::ToldHere() {
-  ++told_here;
+InvalidationQueue::NotifiesHere::NotifiesHere() {
+  ++notifies_here;
 }
 
-InvalidationQueue::ToldHere::~ToldHere() {
-  --told_here;
+InvalidationQueue::NotifiesHere::~NotifiesHere() {
+  --notifies_here;
 }
 
 InvalidationQueue::InvalidationQueue(ChangeFeed& feed) : feed_(feed) {
   feed_.on_publish([this] {
-    if (told_here > 0) {
+    if (notifies_here > 0) {
       return;
     }
     // The lock makes sure that a wait that has just checked its condition is not missed.
@@ -247,14 +247,14 @@ void InvalidationQueue::release(const std::vector<NodeId>& folders) {
       continue;
     }
     held_.erase(folder);
-    if (auto node = put_off_.extract(folder)) {
+    if (auto node = deferred_.extract(folder)) {
       more_.insert(more_.end(), node.mapped().begin(), node.mapped().end());
     }
   }
   work_.notify_one();
 }
 
-void InvalidationQueue::tell_and_wait(std::vector<Invalidation> more) {
+void InvalidationQueue::notify_and_wait(std::vector<Invalidation> more) {
   const std::uint64_t sequence = feed_.last_sequence();
   std::unique_lock lock(mutex_);
   if (!is_open_) {
@@ -265,12 +265,13 @@ void InvalidationQueue::tell_and_wait(std::vector<Invalidation> more) {
   ++waiting_;
   work_.notify_one();
   hurry_.notify_one();
-  told_.wait_for(lock, kPatience, [&] { return !is_open_ || (told_sequence_ >= sequence && told_ticket_ >= ticket); });
+  notified_.wait_for(lock, kPatience,
+                     [&] { return !is_open_ || (notified_sequence_ >= sequence && notified_ticket_ >= ticket); });
   --waiting_;
 }
 
-bool InvalidationQueue::tell_at_once(const std::vector<Invalidation>& nodes) {
-  if (std::any_of(nodes.begin(), nodes.end(), [](const Invalidation& forget) { return !forget.name.empty(); })) {
+bool InvalidationQueue::notify_at_once(const std::vector<Invalidation>& nodes) {
+  if (std::any_of(nodes.begin(), nodes.end(), [](const Invalidation& one) { return !one.name.empty(); })) {
     return false;
   }
   {
@@ -279,17 +280,17 @@ bool InvalidationQueue::tell_at_once(const std::vector<Invalidation>& nodes) {
       return true;
     }
   }
-  for (const Invalidation& forget : nodes) {
-    tell_node_(forget.node);
+  for (const Invalidation& one : nodes) {
+    notify_node_(one.node);
   }
   return true;
 }
 
-void InvalidationQueue::open(TellNode tell_node) {
+void InvalidationQueue::open(NotifyNode notify_node) {
   const std::lock_guard lock(mutex_);
-  tell_node_ = std::move(tell_node);
+  notify_node_ = std::move(notify_node);
   is_open_ = true;
-  told_sequence_ = feed_.last_sequence();
+  notified_sequence_ = feed_.last_sequence();
 }
 
 void InvalidationQueue::close() {
@@ -299,41 +300,41 @@ void InvalidationQueue::close() {
   }
   work_.notify_all();
   hurry_.notify_all();
-  told_.notify_all();
+  notified_.notify_all();
 }
 
 bool InvalidationQueue::wait(Work& work) {
   std::unique_lock lock(mutex_);
   work_.wait(lock, [&] {
-    return !is_open_ || !more_.empty() || ticket_ > told_ticket_ || feed_.last_sequence() > told_sequence_;
+    return !is_open_ || !more_.empty() || ticket_ > notified_ticket_ || feed_.last_sequence() > notified_sequence_;
   });
-  work.changes = feed_.after(told_sequence_, kBatch);
+  work.changes = feed_.after(notified_sequence_, kBatch);
   work.more = std::exchange(more_, {});
   work.ticket = ticket_;
-  work.sequence = work.changes.empty() ? told_sequence_ : work.changes.back().sequence;
+  work.sequence = work.changes.empty() ? notified_sequence_ : work.changes.back().sequence;
   return is_open_;
 }
 
-bool InvalidationQueue::put_off(const Invalidation& forget) {
+bool InvalidationQueue::defer(const Invalidation& one) {
   const std::lock_guard lock(mutex_);
-  if (!held_.contains(forget.node)) {
+  if (!held_.contains(one.node)) {
     return false;
   }
-  auto& names = put_off_[forget.node];
-  const auto same = [&](const Invalidation& other) { return other.name == forget.name; };
+  auto& names = deferred_[one.node];
+  const auto same = [&](const Invalidation& other) { return other.name == one.name; };
   if (std::none_of(names.begin(), names.end(), same)) {
-    names.push_back(forget);
+    names.push_back(one);
   }
   return true;
 }
 
-void InvalidationQueue::note_told(const Work& work) {
+void InvalidationQueue::note_notified(const Work& work) {
   {
     const std::lock_guard lock(mutex_);
-    told_sequence_ = work.sequence;
-    told_ticket_ = work.ticket;
+    notified_sequence_ = work.sequence;
+    notified_ticket_ = work.ticket;
   }
-  told_.notify_all();
+  notified_.notify_all();
 }
 
 void InvalidationQueue::pause(std::chrono::milliseconds longest) {

@@ -25,7 +25,7 @@ class InvalidationMap {
  public:
   explicit InvalidationMap(MountState& state) : state_(state) {}
   /// The invalidations for several changes, each once.
-  [[nodiscard]] std::vector<Invalidation> forgets(const std::vector<Change>& changes) const;
+  [[nodiscard]] std::vector<Invalidation> invalidations_of(const std::vector<Change>& changes) const;
   /// The items of `all` that the kernel may have cached.
   [[nodiscard]] std::vector<Invalidation> known(std::vector<Invalidation> all) const;
   /// Adds those for the folder where a session is or was shown: `path` is CatalogView::path_of, `starter`
@@ -75,27 +75,27 @@ class InvalidationQueue {
   [[nodiscard]] std::shared_ptr<void> hold(const std::vector<NodeId>& folders);
   /// Returns when the kernel was notified of `more` and of everything published before, except for deferred names, or
   /// after kPatience. Returns at once if there is no invalidator (no notifications, or the mount is ending).
-  void tell_and_wait(std::vector<Invalidation> more);
+  void notify_and_wait(std::vector<Invalidation> more);
   /// Invalidates nodes on this thread. To invalidate a name might wait for another request, so if there are names among
   /// `nodes`, it does nothing and returns false.
-  bool tell_at_once(const std::vector<Invalidation>& nodes);
+  bool notify_at_once(const std::vector<Invalidation>& nodes);
 
   /// While it lives, its creator notifies the kernel of the changes that this thread publishes, so the invalidator is
   /// not woken.
-  class ToldHere {
+  class NotifiesHere {
    public:
-    ToldHere();
-    ~ToldHere();
-    ToldHere(const ToldHere&) = delete;
-    ToldHere& operator=(const ToldHere&) = delete;
+    NotifiesHere();
+    ~NotifiesHere();
+    NotifiesHere(const NotifiesHere&) = delete;
+    NotifiesHere& operator=(const NotifiesHere&) = delete;
   };
 
   // For the invalidator, which is one thread.
 
-  /// `tell_node` invalidates a node's attributes; any thread, never waits. It may be called as long as requests are
+  /// `notify_node` invalidates a node's attributes; any thread, never waits. It may be called as long as requests are
   /// served, even after close().
-  using TellNode = std::function<void(NodeId)>;
-  void open(TellNode tell_node);
+  using NotifyNode = std::function<void(NodeId)>;
+  void open(NotifyNode notify_node);
   void close();
   struct Work {
     std::vector<Change> changes;
@@ -106,8 +106,8 @@ class InvalidationQueue {
   /// Waits for work; false once closed.
   bool wait(Work& work);
   /// Defers an invalidation if its folder is locked now; false if it is not.
-  bool put_off(const Invalidation& forget);
-  void note_told(const Work& work);
+  bool defer(const Invalidation& one);
+  void note_notified(const Work& work);
   /// Waits so that changes accumulate; ends early when a request starts to wait.
   void pause(std::chrono::milliseconds longest);
 
@@ -116,17 +116,17 @@ class InvalidationQueue {
   void release(const std::vector<NodeId>& folders);
   ChangeFeed& feed_;
   mutable std::mutex mutex_;
-  TellNode tell_node_;                                   // set by the first open(), before any request
-  std::condition_variable work_;                         // there is work for the invalidator
-  std::condition_variable hurry_;                        // a request waits
-  std::condition_variable told_;                         // the kernel was notified
-  bool is_open_ = false;                                 // guarded by mutex_, as are all below
-  std::vector<Invalidation> more_;                       // asked for by requests, or deferred and no longer locked
-  std::map<NodeId, int> held_;                           // how many requests keep a folder locked
-  std::map<NodeId, std::vector<Invalidation>> put_off_;  // deferred, by folder
-  std::uint64_t ticket_ = 0;                             // of the last tell_and_wait()
-  std::uint64_t told_sequence_ = 0;
-  std::uint64_t told_ticket_ = 0;
+  NotifyNode notify_node_;                                // set by the first open(), before any request
+  std::condition_variable work_;                          // there is work for the invalidator
+  std::condition_variable hurry_;                         // a request waits
+  std::condition_variable notified_;                      // the kernel was notified
+  bool is_open_ = false;                                  // guarded by mutex_, as are all below
+  std::vector<Invalidation> more_;                        // asked for by requests, or deferred and no longer locked
+  std::map<NodeId, int> held_;                            // how many requests keep a folder locked
+  std::map<NodeId, std::vector<Invalidation>> deferred_;  // deferred, by folder
+  std::uint64_t ticket_ = 0;                              // of the last notify_and_wait()
+  std::uint64_t notified_sequence_ = 0;
+  std::uint64_t notified_ticket_ = 0;
   int waiting_ = 0;
 };
 

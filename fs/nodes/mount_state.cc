@@ -7,7 +7,7 @@ namespace arborfs {
 namespace {
 
 /// True for kinds whose attributes and names InvalidationMap may invalidate.
-bool is_told_of(Kind kind) {
+bool may_be_invalidated(Kind kind) {
   switch (kind) {
     case Kind::root:
     case Kind::projects:
@@ -35,13 +35,13 @@ bool is_told_of(Kind kind) {
 }  // namespace
 
 void CacheTracker::note(NodeId node) {
-  if (is_told_of(node.kind())) {
+  if (may_be_invalidated(node.kind())) {
     add({node, ""});
   }
 }
 
 void CacheTracker::note_name(NodeId folder, std::string_view name) {
-  if (is_told_of(folder.kind())) {
+  if (may_be_invalidated(folder.kind())) {
     add({folder, std::string(name)});
   }
 }
@@ -59,7 +59,7 @@ void CacheTracker::add(Invalidation what) {
 }
 
 bool CacheTracker::may_know(const Invalidation& what) const {
-  if (!is_told_of(what.node.kind())) {
+  if (!may_be_invalidated(what.node.kind())) {
     return true;
   }
   const std::lock_guard lock(mutex_);

@@ -262,7 +262,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
     }
     auto ref = session_of(state, node);
     if (ref && !needs_no_log(row)) {
-      ref = brought_to(call, *ref, depth_of_row(row, *ref->session));
+      ref = refreshed_to(call, *ref, depth_of_row(row, *ref->session));
     }
     if (!ref) {
       return tells_of_the_log(ref.error()) ? no_such_name() : ref.error();
@@ -275,7 +275,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   const auto bare = session_of(state, node);
-  const auto ref = bare ? brought_to(call, *bare, folder_depth(*bare->session)) : bare;
+  const auto ref = bare ? refreshed_to(call, *bare, folder_depth(*bare->session)) : bare;
   if (!ref) {
     return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(listing_without_log(*bare))
                                                  : Result<ListingPtr>(ref.error());

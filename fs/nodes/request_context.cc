@@ -76,10 +76,10 @@ Result<void> refresh_again(RequestContext& call, const SessionRef& ref, Depth de
 
 Result<SessionRef> resolve_session(MountState& state, RequestContext& call, NodeId node, Depth depth) {
   ASSIGN_OR_RETURN(auto ref, session_of(state, node));
-  return brought_to(call, std::move(ref), depth);
+  return refreshed_to(call, std::move(ref), depth);
 }
 
-Result<SessionRef> brought_to(RequestContext& call, SessionRef ref, Depth depth) {
+Result<SessionRef> refreshed_to(RequestContext& call, SessionRef ref, Depth depth) {
   if (!is_fresh(call, *ref.session, depth) || !ref.session->has(depth)) {
     RETURN_IF_ERROR(refresh_again(call, ref, depth));
   }

@@ -96,7 +96,7 @@ Result<SessionRef> resolve_session(MountState& state, RequestContext& call, Node
 /// The same without reading the log: for files that exist even if the log cannot be read. Errors: stale.
 Result<SessionRef> session_of(MountState& state, NodeId node);
 /// The second half of resolve_session(): refreshes the result of session_of().
-Result<SessionRef> brought_to(RequestContext& call, SessionRef ref, Depth depth);
+Result<SessionRef> refreshed_to(RequestContext& call, SessionRef ref, Depth depth);
 /// True if the session's log need not be checked again for this request.
 bool is_fresh(const RequestContext& call, const Session& session, Depth depth);
 /// Refreshes a session to `depth` even if it is fresh, as after a `stale` from below. Errors: as resolve_session.

@@ -70,7 +70,7 @@ void ImplicitHandles::hold(NodeId node, OpenFilePtr file, Clock::time_point now)
   }
 }
 
-void ImplicitHandles::let_go(Clock::time_point now) {
+void ImplicitHandles::evict_idle(Clock::time_point now) {
   if (!has_some_.load(std::memory_order_relaxed)) {
     return;
   }
@@ -189,7 +189,7 @@ std::optional<LogFolder> Vfs::submount_of(NodeId node) {
 }
 
 Result<Found> Vfs::lookup(RequestContext& call, NodeId parent, std::string_view name) {
-  implicit_handles_.let_go();
+  implicit_handles_.evict_idle();
   auto found = look_up(call, parent, name);
   for (int i = 1; i < kLookups && !found && found.error().code == Errc::stale && !call.is_deferred(); ++i) {
     found = look_up(call, parent, name);

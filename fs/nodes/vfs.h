@@ -38,7 +38,7 @@ class ImplicitHandles {
   void hold(NodeId node, OpenFilePtr file, Clock::time_point now = Clock::now());
   /// Drops files that were not read for kLinger: one may keep a deleted log open, and so its space on the disk
   /// allocated. Costs nothing while none is held.
-  void let_go(Clock::time_point now = Clock::now());
+  void evict_idle(Clock::time_point now = Clock::now());
 
  private:
   struct Held {

@@ -191,9 +191,9 @@ TEST(ImplicitHandles, HandleExpiresSoonAfterTheLastRead) {
   const OpenFilePtr file = std::make_shared<NoFile>();
   files.hold(entry(1), file, start);
   EXPECT_EQ(files.find(entry(1), start + 9s), file);
-  files.let_go(start + 18s);
+  files.evict_idle(start + 18s);
   EXPECT_EQ(files.find(entry(1), start + 18s), file);
-  files.let_go(start + 28s);
+  files.evict_idle(start + 28s);
   EXPECT_EQ(files.find(entry(1), start + 28s), nullptr);
   EXPECT_EQ(file.use_count(), 1);
 }

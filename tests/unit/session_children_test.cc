@@ -160,7 +160,7 @@ TEST_F(SessionChildren, WhatTheKernelKnowsOfTheirFolderIsInvalidated) {
   ASSERT_TRUE(folder && find(std::string(kShownStarter) + "/children/claude-agent-7"));
   std::filesystem::remove(agents() / "agent-7.jsonl");
   catalog.rescan();
-  const auto all = InvalidationMap(vfs.state()).forgets(catalog.feed().after(mark, 100));
+  const auto all = InvalidationMap(vfs.state()).invalidations_of(catalog.feed().after(mark, 100));
   EXPECT_THAT(all, Contains(Invalidation{home->attr.node, ""}));
   EXPECT_THAT(all, Contains(Invalidation{home->attr.node, "children"}));
   EXPECT_THAT(all, Contains(Invalidation{folder->attr.node, ""}));
