@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/context/omp_text.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"

@@ -2,7 +2,7 @@
 // size. The first line of a kept input is the header.
 #include <string>
 
-#include "core/formats/omp/context/omp_text.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/opal/opal_format.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"

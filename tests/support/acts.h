@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/header_text.h"
 #include "core/formats/registry.h"
 #include "tests/support/split_disk.h"
 #include "tests/support/stage.h"

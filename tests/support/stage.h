@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/json/document.h"
 #include "core/writer/writer.h"
 #include "tests/support/temp_store.h"

@@ -20,9 +20,9 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/formats/omp/store/memory_store.h"
-#include "core/formats/omp/store/omp_file_lock.h"
+#include "core/formats/omp/store/omp_log_change.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
+#include "core/formats/omp/store/agent_dir.h"
 #include "core/json/date.h"
 #include "core/os/program_list.h"
 #include "core/session/liveness.h"
@@ -163,9 +163,8 @@ TEST_F(AgentLookTest, EachSearchFindsTheAgentsThatRunThen) {
   for (int i = 0; i < 30; ++i) {
     const auto has = [](pid_t pid) {
       const auto running = running_programs(std::chrono::milliseconds(0));
-      return std::any_of(running->begin(), running->end(), [&](const RunningProgram& program) {
-        return program.pid == pid && look_at(program, {});
-      });
+      return std::any_of(running->begin(), running->end(),
+                         [&](const RunningProgram& program) { return program.pid == pid && look_at(program, {}); });
     };
     running_programs(std::chrono::milliseconds(0));
     const StandIn agent(program("omp"));  // names its agent dir: other tests run meanwhile
@@ -493,7 +492,7 @@ TEST_F(AgentLookTest, LeaseMakesASessionLive) {
     EXPECT_EQ(held(), "B") << words;
     EXPECT_NE(words.find("lease"), std::string::npos) << words;
     const GateProbe gates;
-    for (int i = 0; i < 10; ++i) {  // the first few are asked for one by one, the others looked up in a list
+    for (int i = 0; i < 10; ++i) {
       EXPECT_TRUE(gates.is_held(path)) << i;
       EXPECT_FALSE(gates.is_held(path + "x")) << i;
     }

@@ -8,11 +8,10 @@
 #include <fstream>
 #include <set>
 
-#include "core/formats/omp/doctor/examine.h"
-#include "core/formats/omp/doctor/repairer.h"
-#include "core/formats/omp/doctor/repairs.h"
+#include "core/formats/omp/edit/append_command.h"
+#include "core/formats/omp/edit/log_faults.h"
+#include "core/formats/omp/edit/repairer.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/append_command.h"
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"
 

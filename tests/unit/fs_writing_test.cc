@@ -10,8 +10,8 @@
 #include <future>
 #include <thread>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "fs/cache/invalidation_queue.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"

@@ -1,5 +1,5 @@
 // The prompt history of omp: what is read in each state of its database, and that reading changes nothing.
-#include "core/formats/omp/history/omp_history.h"
+#include "core/formats/omp/store/omp_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,11 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/omp/doctor/orphan_files.h"
+#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/registry.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"

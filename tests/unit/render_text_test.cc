@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/utf8.h"
 #include "core/render/images.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/render/text.h"

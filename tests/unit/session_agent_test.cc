@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/session/catalog.h"
 #include "core/views/attributes.h"
 #include "core/views/make_view.h"

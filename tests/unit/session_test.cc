@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/formats/omp/context/omp_text.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
 #include "core/views/item_views.h"

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/registry.h"
 #include "core/views/session_status.h"
 #include "tests/support/paths.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/writer/omp_writer.h"
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "tests/support/foreign_store.h"

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/doctor/orphan_files.h"
-#include "core/formats/omp/doctor/repairer.h"
+#include "core/formats/omp/edit/orphan_files.h"
+#include "core/formats/omp/edit/repairer.h"
 #include "core/formats/registry.h"
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"

@@ -252,15 +252,11 @@ class MemoryStore : public SessionStore {
 
   Disk& disk_;
   const StorePaths paths_;
-  const std::shared_ptr<BlobStore> blobs_ = make_memory_blobs();
+  const std::shared_ptr<BlobStore> blobs_ = std::make_shared<MemoryBlobs>();
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
 };
 
 }  // namespace
-
-std::shared_ptr<BlobStore> make_memory_blobs() {
-  return std::make_shared<MemoryBlobs>();
-}
 
 std::shared_ptr<SessionStore> make_memory_store(Disk& disk) {
   return std::make_shared<MemoryStore>(disk);

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/history/omp_history.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/omp_history.h"
 #include "core/formats/omp/store/omp_log_change.h"
 #include "core/log/log_file.h"
 #include "core/store/log_listing.h"
@@ -196,7 +196,7 @@ class OmpStore : public SessionStore {
     return arborfs::lock_file_name(file);
   }
   [[nodiscard]] long lock_holder(const Dir& folder, const std::string& file) const override {
-    return read_lock_file(folder, file).pid;
+    return lock_file_pid(folder, file);
   }
 
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }

@@ -7,7 +7,7 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/document.h"
-#include "core/json/json_cursor.h"
+#include "core/json/set_member.h"
 #include "core/json/utf8.h"
 #include "core/writer/command_objects.h"
 
@@ -155,21 +155,8 @@ std::string header_line(std::string_view id, std::string_view metadata) {
 }
 
 std::string with_member(std::string object, std::string_view key, std::string_view value) {
-  std::size_t at = std::string::npos;
-  std::size_t length = 0;
-  bool has_members = false;
-  for (skim::Cursor cursor(object); cursor.next();) {
-    has_members = true;
-    if (cursor.key_is(key)) {
-      at = static_cast<std::size_t>(cursor.value().data() - object.data());
-      length = cursor.value().size();
-    }
-  }
-  if (at != std::string::npos) {
-    return object.replace(at, length, value);
-  }
-  const std::string member = (has_members ? "," : "") + json::stringify_string(key) + ":" + std::string(value);
-  return object.insert(object.rfind('}'), member);
+  auto with = json::set_member(object, key, value);
+  return with ? *std::move(with) : std::move(object);
 }
 
 }  // namespace arborfs::opal
