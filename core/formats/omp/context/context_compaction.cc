@@ -128,47 +128,6 @@ bool lacks_middle(const json::Value& archive, const Images& images) {
   return !images.notice.empty() || (truncated != nullptr && truncated->IsNumber() && truncated->GetDouble() > 0);
 }
 
-}  // namespace
-
-ArchiveBlocks archive_blocks(const json::Value* archive, const BlobSource* blobs) {
-  if (archive == nullptr || !archive->IsObject()) {
-    return {};
-  }
-  const Images images = images_of(frames_of(*archive, blobs));
-  const bool has_images = !images.blocks.empty();
-  const std::string head = plain_text(json::string_member(*archive, "textHead").value_or(""));
-  std::vector<std::string> blocks;
-  std::string open_text;  // text for the next block, not in `blocks` yet
-  if (!head.empty()) {
-    const std::string notice = images.notice.empty() ? "" : "\n" + images.notice + "\n";
-    open_text = head + (has_images ? "\n-------------- imaged middle below\n" : notice);
-  } else if (!has_images) {
-    open_text = images.notice;
-  }
-  if (has_images) {
-    for (const std::string& text : {open_text, images.notice}) {
-      if (!text.empty()) {
-        blocks.push_back(text_block(text));
-      }
-    }
-    open_text.clear();
-    blocks.insert(blocks.end(), images.blocks.begin(), images.blocks.end());
-  }
-  if (const std::string tail = plain_text(json::string_member(*archive, "textTail").value_or("")); !tail.empty()) {
-    const bool is_gap = !has_images && lacks_middle(*archive, images);
-    open_text += has_images ? "-------------- imaged middle above\n"
-                 : is_gap   ? "\n-------------- middle history omitted above\n"
-                            : "";
-    open_text += tail;
-  }
-  if (!open_text.empty()) {
-    blocks.push_back(text_block(open_text));
-  }
-  return {joined(blocks), joined(images.blocks)};
-}
-
-namespace {
-
 const json::Value* preserved(const json::Document& entry, std::string_view key) {
   const json::Value* data = json::member(entry, "preserveData");
   return data == nullptr ? nullptr : json::member(*data, key);
@@ -244,66 +203,6 @@ std::optional<EntryId> id_at(const json::Value& value_index, const ContextPath& 
   }
   return std::nullopt;
 }
-
-}  // namespace
-
-Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
-                           bool names_by_index) {
-  Compaction found;
-  found.is_remote = remote_of(entry, source.dialect) != nullptr;
-  found.is_anthropic = anthropic_of(entry, source.dialect) != nullptr;
-  found.is_rollover = source.dialect == Dialect::omp18 && is_rollover(entry);
-  found.first_kept = id_of(json::member(entry, "firstKeptEntryId"));
-  const json::Value* index = json::member(entry, "firstKeptEntryIndex");
-  if (names_by_index && index != nullptr && index->IsNumber()) {
-    if (const auto id = id_at(*index, path)) {
-      found.first_kept = id;
-    }
-  }
-  const json::Value* replay = json::member(entry, "providerReplayThroughEntryId");
-  if (source.dialect == Dialect::omp18 && json::is_truthy(replay)) {
-    found.replay_through = id_of(replay);
-  }
-  return found;
-}
-
-std::string compaction_message(const json::Document& entry, const Source& source,
-                               std::optional<double> history_rewrite_at) {
-  const bool is_18 = source.dialect == Dialect::omp18;
-  const auto copy = [&entry](std::string& out, std::string_view key) {
-    add_member(out, key, json::member(entry, key));
-  };
-  std::string out = "{\"role\":\"compactionSummary\"";
-  copy(out, "summary");
-  if (source.dialect != Dialect::pi) {
-    copy(out, "shortSummary");
-  }
-  copy(out, "tokensBefore");
-  if (is_18) {
-    copy(out, "tokensAfter");
-    copy(out, "method");
-  }
-  if (const std::string payload = provider_payload(entry, source.dialect); !payload.empty()) {
-    add_member_json(out, "providerPayload", payload);
-  }
-  if (is_18) {
-    const ArchiveBlocks archive = archive_blocks(preserved(entry, "snapcompact"), source.blobs.get());
-    if (!archive.blocks.empty()) {
-      add_member_json(out, "blocks", archive.blocks);
-    }
-    if (!archive.images.empty()) {
-      add_member_json(out, "images", archive.images);
-    }
-    copy(out, "warning");
-  }
-  if (history_rewrite_at) {
-    add_member_json(out, "historyRewriteAt", json::number_text(*history_rewrite_at));
-  }
-  add_member_json(out, "timestamp", date_json(json::member(entry, "timestamp")));
-  return out + "}";
-}
-
-namespace {
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
@@ -423,18 +322,6 @@ void Formatter::add_line(std::string_view line) {
   has_lines_ = true;
 }
 
-}  // namespace
-
-std::string formatted_prompt(std::string_view wtf8) {
-  Formatter formatter;
-  for (const std::string_view line : split(wtf8, '\n')) {
-    formatter.take(line);
-  }
-  return std::move(formatter).text();
-}
-
-namespace {
-
 constexpr std::string_view kType = "experimental_context_notes";
 constexpr std::size_t kLongestText = 16'384;
 
@@ -480,6 +367,107 @@ Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, c
 }
 
 }  // namespace
+
+ArchiveBlocks archive_blocks(const json::Value* archive, const BlobSource* blobs) {
+  if (archive == nullptr || !archive->IsObject()) {
+    return {};
+  }
+  const Images images = images_of(frames_of(*archive, blobs));
+  const bool has_images = !images.blocks.empty();
+  const std::string head = plain_text(json::string_member(*archive, "textHead").value_or(""));
+  std::vector<std::string> blocks;
+  std::string open_text;  // text for the next block, not in `blocks` yet
+  if (!head.empty()) {
+    const std::string notice = images.notice.empty() ? "" : "\n" + images.notice + "\n";
+    open_text = head + (has_images ? "\n-------------- imaged middle below\n" : notice);
+  } else if (!has_images) {
+    open_text = images.notice;
+  }
+  if (has_images) {
+    for (const std::string& text : {open_text, images.notice}) {
+      if (!text.empty()) {
+        blocks.push_back(text_block(text));
+      }
+    }
+    open_text.clear();
+    blocks.insert(blocks.end(), images.blocks.begin(), images.blocks.end());
+  }
+  if (const std::string tail = plain_text(json::string_member(*archive, "textTail").value_or("")); !tail.empty()) {
+    const bool is_gap = !has_images && lacks_middle(*archive, images);
+    open_text += has_images ? "-------------- imaged middle above\n"
+                 : is_gap   ? "\n-------------- middle history omitted above\n"
+                            : "";
+    open_text += tail;
+  }
+  if (!open_text.empty()) {
+    blocks.push_back(text_block(open_text));
+  }
+  return {joined(blocks), joined(images.blocks)};
+}
+
+Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
+                           bool names_by_index) {
+  Compaction found;
+  found.is_remote = remote_of(entry, source.dialect) != nullptr;
+  found.is_anthropic = anthropic_of(entry, source.dialect) != nullptr;
+  found.is_rollover = source.dialect == Dialect::omp18 && is_rollover(entry);
+  found.first_kept = id_of(json::member(entry, "firstKeptEntryId"));
+  const json::Value* index = json::member(entry, "firstKeptEntryIndex");
+  if (names_by_index && index != nullptr && index->IsNumber()) {
+    if (const auto id = id_at(*index, path)) {
+      found.first_kept = id;
+    }
+  }
+  const json::Value* replay = json::member(entry, "providerReplayThroughEntryId");
+  if (source.dialect == Dialect::omp18 && json::is_truthy(replay)) {
+    found.replay_through = id_of(replay);
+  }
+  return found;
+}
+
+std::string compaction_message(const json::Document& entry, const Source& source,
+                               std::optional<double> history_rewrite_at) {
+  const bool is_18 = source.dialect == Dialect::omp18;
+  const auto copy = [&entry](std::string& out, std::string_view key) {
+    add_member(out, key, json::member(entry, key));
+  };
+  std::string out = "{\"role\":\"compactionSummary\"";
+  copy(out, "summary");
+  if (source.dialect != Dialect::pi) {
+    copy(out, "shortSummary");
+  }
+  copy(out, "tokensBefore");
+  if (is_18) {
+    copy(out, "tokensAfter");
+    copy(out, "method");
+  }
+  if (const std::string payload = provider_payload(entry, source.dialect); !payload.empty()) {
+    add_member_json(out, "providerPayload", payload);
+  }
+  if (is_18) {
+    const ArchiveBlocks archive = archive_blocks(preserved(entry, "snapcompact"), source.blobs.get());
+    if (!archive.blocks.empty()) {
+      add_member_json(out, "blocks", archive.blocks);
+    }
+    if (!archive.images.empty()) {
+      add_member_json(out, "images", archive.images);
+    }
+    copy(out, "warning");
+  }
+  if (history_rewrite_at) {
+    add_member_json(out, "historyRewriteAt", json::number_text(*history_rewrite_at));
+  }
+  add_member_json(out, "timestamp", date_json(json::member(entry, "timestamp")));
+  return out + "}";
+}
+
+std::string formatted_prompt(std::string_view wtf8) {
+  Formatter formatter;
+  for (const std::string_view line : split(wtf8, '\n')) {
+    formatter.take(line);
+  }
+  return std::move(formatter).text();
+}
 
 Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source) {
   if (source.dialect != Dialect::omp18) {

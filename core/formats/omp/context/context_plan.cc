@@ -210,22 +210,6 @@ Result<Plan> with_edits(Plan plan, const ContextPath& path, const Source& source
   return plan;
 }
 
-}  // namespace
-
-Result<Plan> plan_of(const ContextPath& path, const Source& source) {
-  ASSIGN_OR_RETURN(auto plan, plan_steps(path, source));
-  return with_edits(std::move(plan), path, source);
-}
-
-Result<Plan> whole_plan(const ContextPath& path, const Source& source) {
-  Plan plan;
-  plan.is_whole = true;
-  plan.ranges.emplace_back(0, path.steps.size());
-  return with_edits(std::move(plan), path, source);
-}
-
-namespace {
-
 constexpr std::array<std::string_view, 3> kFamilies = {"openai", "anthropic", "google"};
 
 bool is_tier(std::string_view text) {
@@ -517,6 +501,18 @@ Result<std::string> pi_settings_json(const ContextPath& path, const Source& sour
 }
 
 }  // namespace
+
+Result<Plan> plan_of(const ContextPath& path, const Source& source) {
+  ASSIGN_OR_RETURN(auto plan, plan_steps(path, source));
+  return with_edits(std::move(plan), path, source);
+}
+
+Result<Plan> whole_plan(const ContextPath& path, const Source& source) {
+  Plan plan;
+  plan.is_whole = true;
+  plan.ranges.emplace_back(0, path.steps.size());
+  return with_edits(std::move(plan), path, source);
+}
 
 Result<std::string> settings_json(const ContextPath& path, const Source& source) {
   if (source.dialect == Dialect::pi) {

@@ -70,58 +70,6 @@ std::optional<double> date_ms(const json::Value* timestamp) {
   return counts ? std::optional(timestamp->IsTrue() ? 1.0 : 0.0) : std::nullopt;
 }
 
-}  // namespace
-
-Result<std::string> read_entry(const Source& source, const ContextPath::Step& step) {
-  return read_held(source, step.entry.offset, step.length);
-}
-
-Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out) {
-  ASSIGN_OR_RETURN(const auto bytes, read_held(source, offset, length));
-  if (!json::parse(bytes, out)) {
-    return log_changed_meanwhile();
-  }
-  if (source.version_below_3) {
-    migrate(out);
-  }
-  if (source.dialect != Dialect::pi) {
-    resolve_blobs(out, source.dialect, source.blobs.get());
-    drop_provider_payload(out, source.dialect);
-  }
-  return {};
-}
-
-bool can_copy(const Source& source, std::string_view message, bool is_assistant) {
-  if (source.dialect == Dialect::pi) {
-    const std::string_view content = skim::member(message, "content");
-    const bool has_content = !content.empty() && content != "null";
-    const bool is_hook = source.version_below_3 && skim::contains(message, kHookRole);
-    return has_content && !is_hook && json::is_canonical(message);
-  }
-  if (skim::contains(message, kBlobPrefix) || (is_assistant && skim::contains(message, kPayloadType)) ||
-      (source.version_below_3 && skim::contains(message, kHookRole))) {
-    return false;
-  }
-  return json::is_canonical(message);
-}
-
-std::string date_json(const json::Value* timestamp) {
-  return json::number_text(date_ms(timestamp).value_or(std::numeric_limits<double>::quiet_NaN()));
-}
-
-void add_member_json(std::string& out, std::string_view key, std::string_view json) {
-  out.append(out.back() == '{' ? "\"" : ",\"").append(key).append("\":").append(json);
-}
-
-void add_member(std::string& out, std::string_view key, const json::Value* value) {
-  if (value != nullptr) {
-    add_member_json(out, key, {});
-    json::stringify(*value, out);
-  }
-}
-
-namespace {
-
 // The key of the member that holds a value, where it matters; the elements of an array inherit the array's place.
 enum class Place : std::uint8_t { other, content, images };
 
@@ -240,6 +188,54 @@ void Resolver::resolve(bool is_18) {
 }
 
 }  // namespace
+
+Result<std::string> read_entry(const Source& source, const ContextPath::Step& step) {
+  return read_held(source, step.entry.offset, step.length);
+}
+
+Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out) {
+  ASSIGN_OR_RETURN(const auto bytes, read_held(source, offset, length));
+  if (!json::parse(bytes, out)) {
+    return log_changed_meanwhile();
+  }
+  if (source.version_below_3) {
+    migrate(out);
+  }
+  if (source.dialect != Dialect::pi) {
+    resolve_blobs(out, source.dialect, source.blobs.get());
+    drop_provider_payload(out, source.dialect);
+  }
+  return {};
+}
+
+bool can_copy(const Source& source, std::string_view message, bool is_assistant) {
+  if (source.dialect == Dialect::pi) {
+    const std::string_view content = skim::member(message, "content");
+    const bool has_content = !content.empty() && content != "null";
+    const bool is_hook = source.version_below_3 && skim::contains(message, kHookRole);
+    return has_content && !is_hook && json::is_canonical(message);
+  }
+  if (skim::contains(message, kBlobPrefix) || (is_assistant && skim::contains(message, kPayloadType)) ||
+      (source.version_below_3 && skim::contains(message, kHookRole))) {
+    return false;
+  }
+  return json::is_canonical(message);
+}
+
+std::string date_json(const json::Value* timestamp) {
+  return json::number_text(date_ms(timestamp).value_or(std::numeric_limits<double>::quiet_NaN()));
+}
+
+void add_member_json(std::string& out, std::string_view key, std::string_view json) {
+  out.append(out.back() == '{' ? "\"" : ",\"").append(key).append("\":").append(json);
+}
+
+void add_member(std::string& out, std::string_view key, const json::Value* value) {
+  if (value != nullptr) {
+    add_member_json(out, key, {});
+    json::stringify(*value, out);
+  }
+}
 
 bool has_image_mime_type(const json::Value& object) {
   constexpr std::string_view kImage = "image/";

@@ -605,6 +605,40 @@ std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
   return report;
 }
 
+/// Sets where the image's data is; false for a reference that is not a valid hash. `literal` is a string within `raw`.
+bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
+  const std::string_view spelled = literal.substr(1, literal.size() - 2);
+  const bool escaped = spelled.find('\\') != std::string_view::npos;
+  const std::string text = escaped ? skim::string_value(literal).value_or("")
+                                   : std::string(spelled.substr(0, 2 * context::kBlobPrefix.size() + 64));
+  if (text.starts_with(context::kBlobPrefix)) {
+    image.blob = context::blob_hash(text);
+    return !image.blob.empty();
+  }
+  locate_base64(raw, spelled, image);
+  return true;
+}
+
+void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::vector<ImageRef>& images) {
+  if (!list.starts_with('[')) {
+    return;
+  }
+  skim::Cursor items(list);
+  while (items.next()) {
+    const std::string_view data = skim::member(items.value(), "data");
+    if (!data.starts_with('"') || !skim::is_string(skim::member(items.value(), "type"), "image")) {
+      continue;
+    }
+    ++next.number;
+    ImageRef image = next;
+    const auto mime_type = skim::string_value(skim::member(items.value(), "mimeType"));
+    image.extension = names::image_extension(mime_type.value_or(""));
+    if (locate(raw, data, image)) {
+      images.push_back(std::move(image));
+    }
+  }
+}
+
 }  // namespace
 
 void render_text(EntryType type, std::string_view raw, std::string& out) {
@@ -661,44 +695,6 @@ std::string first_words(EntryType type, std::string_view raw, std::size_t column
   render(type, raw, sink);
   return first_line_of(sink.head(), columns);
 }
-
-namespace {
-
-/// Sets where the image's data is; false for a reference that is not a valid hash. `literal` is a string within `raw`.
-bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
-  const std::string_view spelled = literal.substr(1, literal.size() - 2);
-  const bool escaped = spelled.find('\\') != std::string_view::npos;
-  const std::string text = escaped ? skim::string_value(literal).value_or("")
-                                   : std::string(spelled.substr(0, 2 * context::kBlobPrefix.size() + 64));
-  if (text.starts_with(context::kBlobPrefix)) {
-    image.blob = context::blob_hash(text);
-    return !image.blob.empty();
-  }
-  locate_base64(raw, spelled, image);
-  return true;
-}
-
-void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::vector<ImageRef>& images) {
-  if (!list.starts_with('[')) {
-    return;
-  }
-  skim::Cursor items(list);
-  while (items.next()) {
-    const std::string_view data = skim::member(items.value(), "data");
-    if (!data.starts_with('"') || !skim::is_string(skim::member(items.value(), "type"), "image")) {
-      continue;
-    }
-    ++next.number;
-    ImageRef image = next;
-    const auto mime_type = skim::string_value(skim::member(items.value(), "mimeType"));
-    image.extension = names::image_extension(mime_type.value_or(""));
-    if (locate(raw, data, image)) {
-      images.push_back(std::move(image));
-    }
-  }
-}
-
-}  // namespace
 
 void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vector<ImageRef>& images) {
   const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;

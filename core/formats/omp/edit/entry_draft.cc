@@ -263,93 +263,6 @@ void put_members(std::span<const json::Value::Member> members, bool is_first, st
   }
 }
 
-}  // namespace
-
-std::string EntryDraft::line(const EntryStamp& stamp) const {
-  std::string out;
-  add_line(stamp, out);
-  return out;
-}
-
-void EntryDraft::add_line(const EntryStamp& stamp, std::string& out) const {
-  constexpr std::size_t kNames = 128;
-  out.reserve(out.size() + before.size() + after.size() + stamp.id.size() + stamp.parent_json.size() + kNames);
-  out.append(before).append(",\"id\":");
-  json::stringify_string(stamp.id, out);
-  out.append(",\"parentId\":").append(stamp.parent_json);
-  out.append(R"(,"timestamp":")").append(json::iso_time(stamp.timestamp_ms)).append("\"");
-  if (from != FromId::given) {
-    const bool is_left = from == FromId::left && !stamp.left_json.empty();
-    const std::string_view id = is_left ? stamp.left_json : stamp.parent_json;
-    out.append(",\"fromId\":").append(id == "null" ? R"("root")" : id);
-  }
-  out.append(after).append("\n");
-}
-
-Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Dialect dialect, std::size_t bytes) {
-  const auto word = json::string_member(entry, "type");
-  if (!word) {
-    return {Errc::invalid_argument, "\"type\" must be a string"};
-  }
-  EntryDraft draft;
-  draft.type = entry_type_of(*word);
-  const auto known = members_of(draft.type, dialect);
-  if (known.empty()) {
-    return {Errc::invalid_argument, "entries of this type cannot be appended to a log of this agent"};
-  }
-  if (dialect == Dialect::omp18) {
-    drop_replayed_signatures(entry);
-  }
-  Arranger arranger(entry, owner);
-  arranger.move_integers();
-  arranger.move_named("type");
-  arranger.move_known(known, kBefore, dialect);
-  const std::size_t members_before = arranger.arranged.MemberCount();
-  arranger.move_known(known, 0, dialect);
-  arranger.move_rest();
-
-  json::Value& arranged = arranger.arranged;
-  const DialectRules& rules = rules_of(dialect);
-  if (rules.filters_entries) {
-    persist(arranged, owner, dialect, draft.blobs);
-  }
-  const json::Value* message = json::member(arranged, "message");
-  draft.is_assistant = draft.type == EntryType::message && message != nullptr &&
-                       json::is_string(json::member(*message, "role"), "assistant");
-  if (draft.type == EntryType::branch_summary && json::member(arranged, "fromId") == nullptr) {
-    draft.from = rules.tells_left_leaf ? FromId::left : FromId::parent;
-  }
-  const auto members = json::members(static_cast<const json::Value&>(arranged));
-  draft.after.reserve(bytes);
-  draft.before += '{';
-  put_members(members.first(members_before), true, draft.before);
-  put_members(members.subspan(members_before), false, draft.after);
-  draft.after += '}';
-  return draft;
-}
-
-Result<EntryDraft> make_draft(const json::Value& entry, Dialect dialect) {
-  json::Document owner;
-  return make_draft(json::copy(entry, owner), owner, dialect);
-}
-
-std::string AppendBatch::add(const EntryDraft& draft) {
-  EntryStamp stamp;
-  stamp.id = new_entry_id(
-      [&](std::string_view id) { return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id)); },
-      dialect_of(index_));
-  stamp.parent_json = id_json(leaf_);
-  stamp.left_json = left_ ? id_json(*left_) : "";
-  stamp.timestamp_ms = draft.time_ms.value_or(now_ms_);
-  draft.add_line(stamp, lines_);
-  new_ids_.insert(stamp.id);
-  leaf_ = EntryId{EntryId::Kind::string, stamp.id};
-  left_.reset();
-  return stamp.id;
-}
-
-namespace {
-
 // pi sends no message of a role that it does not know; omp's extensions have roles of their own.
 struct RoleRule {
   std::string_view role;
@@ -476,6 +389,89 @@ Result<void> check_keys(const json::Value& entry, EntryType type, Dialect dialec
 }
 
 }  // namespace
+
+std::string EntryDraft::line(const EntryStamp& stamp) const {
+  std::string out;
+  add_line(stamp, out);
+  return out;
+}
+
+void EntryDraft::add_line(const EntryStamp& stamp, std::string& out) const {
+  constexpr std::size_t kNames = 128;
+  out.reserve(out.size() + before.size() + after.size() + stamp.id.size() + stamp.parent_json.size() + kNames);
+  out.append(before).append(",\"id\":");
+  json::stringify_string(stamp.id, out);
+  out.append(",\"parentId\":").append(stamp.parent_json);
+  out.append(R"(,"timestamp":")").append(json::iso_time(stamp.timestamp_ms)).append("\"");
+  if (from != FromId::given) {
+    const bool is_left = from == FromId::left && !stamp.left_json.empty();
+    const std::string_view id = is_left ? stamp.left_json : stamp.parent_json;
+    out.append(",\"fromId\":").append(id == "null" ? R"("root")" : id);
+  }
+  out.append(after).append("\n");
+}
+
+Result<EntryDraft> make_draft(json::Value&& entry, json::Document& owner, Dialect dialect, std::size_t bytes) {
+  const auto word = json::string_member(entry, "type");
+  if (!word) {
+    return {Errc::invalid_argument, "\"type\" must be a string"};
+  }
+  EntryDraft draft;
+  draft.type = entry_type_of(*word);
+  const auto known = members_of(draft.type, dialect);
+  if (known.empty()) {
+    return {Errc::invalid_argument, "entries of this type cannot be appended to a log of this agent"};
+  }
+  if (dialect == Dialect::omp18) {
+    drop_replayed_signatures(entry);
+  }
+  Arranger arranger(entry, owner);
+  arranger.move_integers();
+  arranger.move_named("type");
+  arranger.move_known(known, kBefore, dialect);
+  const std::size_t members_before = arranger.arranged.MemberCount();
+  arranger.move_known(known, 0, dialect);
+  arranger.move_rest();
+
+  json::Value& arranged = arranger.arranged;
+  const DialectRules& rules = rules_of(dialect);
+  if (rules.filters_entries) {
+    persist(arranged, owner, dialect, draft.blobs);
+  }
+  const json::Value* message = json::member(arranged, "message");
+  draft.is_assistant = draft.type == EntryType::message && message != nullptr &&
+                       json::is_string(json::member(*message, "role"), "assistant");
+  if (draft.type == EntryType::branch_summary && json::member(arranged, "fromId") == nullptr) {
+    draft.from = rules.tells_left_leaf ? FromId::left : FromId::parent;
+  }
+  const auto members = json::members(static_cast<const json::Value&>(arranged));
+  draft.after.reserve(bytes);
+  draft.before += '{';
+  put_members(members.first(members_before), true, draft.before);
+  put_members(members.subspan(members_before), false, draft.after);
+  draft.after += '}';
+  return draft;
+}
+
+Result<EntryDraft> make_draft(const json::Value& entry, Dialect dialect) {
+  json::Document owner;
+  return make_draft(json::copy(entry, owner), owner, dialect);
+}
+
+std::string AppendBatch::add(const EntryDraft& draft) {
+  EntryStamp stamp;
+  stamp.id = new_entry_id(
+      [&](std::string_view id) { return index_.find(id) != kNoEntry || new_ids_.contains(std::string(id)); },
+      dialect_of(index_));
+  stamp.parent_json = id_json(leaf_);
+  stamp.left_json = left_ ? id_json(*left_) : "";
+  stamp.timestamp_ms = draft.time_ms.value_or(now_ms_);
+  draft.add_line(stamp, lines_);
+  new_ids_.insert(stamp.id);
+  leaf_ = EntryId{EntryId::Kind::string, stamp.id};
+  left_.reset();
+  return stamp.id;
+}
 
 Result<void> complete_message(json::Value& message, json::Document& owner, Dialect dialect, std::int64_t now_ms) {
   const auto role = json::string_member(message, "role");

@@ -65,6 +65,72 @@ Fitting fitting_title(std::string_view title, std::size_t room) {
   return fitting;
 }
 
+constexpr std::int64_t kSnowflakeEpoch = 1'420'070'400'000;  // 2015-01-01 (omp/FORMAT.md F2)
+constexpr int kSequenceBits = 22;
+constexpr int kIdDraws = 100;
+
+std::uint64_t random_bits() {
+  std::uint64_t bits = 0;
+  while (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
+    if (errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "getrandom");
+    }
+  }
+  return bits;
+}
+
+void put_hex(std::uint64_t number, int digits, std::string& out) {
+  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
+    out += "0123456789abcdef"[number >> shift & 0xF];
+  }
+}
+
+std::uint32_t next_sequence() {
+  static std::atomic<std::uint32_t> sequence(static_cast<std::uint32_t>(random_bits()));
+  return sequence.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// `front`: the first 12 of its hex digits.
+std::string make_uuid(std::uint64_t front, char version) {
+  const std::uint64_t random = random_bits();
+  std::string uuid;
+  put_hex(front >> 16, 8, uuid);
+  uuid += '-';
+  put_hex(front, 4, uuid);
+  uuid += '-';
+  uuid += version;
+  put_hex(random, 3, uuid);
+  uuid += '-';
+  put_hex(0x8000U | (random >> 16 & 0x3FFFU), 4, uuid);
+  uuid += '-';
+  put_hex(random_bits(), 12, uuid);
+  return uuid;
+}
+
+// The part of `path` below `root`, "" for the root itself; nothing if it is outside or starts with ".."
+// (omp/FORMAT.md F4).
+std::optional<std::string_view> relative_to(std::string_view root, std::string_view path) {
+  if (root.empty() || !path.starts_with(root)) {
+    return std::nullopt;
+  }
+  std::string_view rest = path.substr(root.size());
+  if (!root.ends_with('/')) {
+    if (!rest.empty() && rest.front() != '/') {
+      return std::nullopt;
+    }
+    rest.remove_prefix(rest.empty() ? 0 : 1);
+  }
+  return rest.starts_with("..") ? std::nullopt : std::optional(rest);
+}
+
+std::string dashed(std::string_view path) {
+  std::string out(path);
+  for (char& c : out) {
+    c = c == '/' || c == '\\' || c == ':' ? '-' : c;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string new_header_lines(const NewHeader& header) {
@@ -135,76 +201,6 @@ std::string clean_title(std::string_view title) {
   }
   return clean;
 }
-
-namespace {
-
-constexpr std::int64_t kSnowflakeEpoch = 1'420'070'400'000;  // 2015-01-01 (omp/FORMAT.md F2)
-constexpr int kSequenceBits = 22;
-constexpr int kIdDraws = 100;
-
-std::uint64_t random_bits() {
-  std::uint64_t bits = 0;
-  while (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-    if (errno != EINTR) {
-      throw std::system_error(errno, std::generic_category(), "getrandom");
-    }
-  }
-  return bits;
-}
-
-void put_hex(std::uint64_t number, int digits, std::string& out) {
-  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
-    out += "0123456789abcdef"[number >> shift & 0xF];
-  }
-}
-
-std::uint32_t next_sequence() {
-  static std::atomic<std::uint32_t> sequence(static_cast<std::uint32_t>(random_bits()));
-  return sequence.fetch_add(1, std::memory_order_relaxed);
-}
-
-/// `front`: the first 12 of its hex digits.
-std::string make_uuid(std::uint64_t front, char version) {
-  const std::uint64_t random = random_bits();
-  std::string uuid;
-  put_hex(front >> 16, 8, uuid);
-  uuid += '-';
-  put_hex(front, 4, uuid);
-  uuid += '-';
-  uuid += version;
-  put_hex(random, 3, uuid);
-  uuid += '-';
-  put_hex(0x8000U | (random >> 16 & 0x3FFFU), 4, uuid);
-  uuid += '-';
-  put_hex(random_bits(), 12, uuid);
-  return uuid;
-}
-
-// The part of `path` below `root`, "" for the root itself; nothing if it is outside or starts with ".."
-// (omp/FORMAT.md F4).
-std::optional<std::string_view> relative_to(std::string_view root, std::string_view path) {
-  if (root.empty() || !path.starts_with(root)) {
-    return std::nullopt;
-  }
-  std::string_view rest = path.substr(root.size());
-  if (!root.ends_with('/')) {
-    if (!rest.empty() && rest.front() != '/') {
-      return std::nullopt;
-    }
-    rest.remove_prefix(rest.empty() ? 0 : 1);
-  }
-  return rest.starts_with("..") ? std::nullopt : std::optional(rest);
-}
-
-std::string dashed(std::string_view path) {
-  std::string out(path);
-  for (char& c : out) {
-    c = c == '/' || c == '\\' || c == ':' ? '-' : c;
-  }
-  return out;
-}
-
-}  // namespace
 
 std::string new_entry_id(const std::function<bool(std::string_view)>& taken, Dialect dialect) {
   for (int i = 0; i < kIdDraws; ++i) {

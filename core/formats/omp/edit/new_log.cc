@@ -60,25 +60,6 @@ Error of_pi() {
           "the agent's folder belongs to pi, which would misread a session in omp's format; create a session of pi"};
 }
 
-}  // namespace
-
-Result<void> check_takes_logs(const Catalog& catalog, std::uint8_t store) {
-  for (const auto& [id, session] : catalog.view()->by_id) {
-    if (session->store_number() == store && is_log_of_omp(session->head().header)) {
-      return {};
-    }
-  }
-  std::size_t looked_at = 0;
-  for (const auto& session : catalog.recent(SIZE_MAX)) {
-    if (session->store_number() == store && looked_at++ < kMostLookedAt && is_log_of_pi(session)) {
-      return of_pi();
-    }
-  }
-  return catalog.stores().at(store)->format().agent == kPi ? Result<void>(of_pi()) : Result<void>();
-}
-
-namespace {
-
 /// True if the agent's folder, or the one with its data, exists: then it is in use.
 bool has_folder(const SessionStore& store) {
   const std::string data = std::filesystem::path(store.paths().sessions).parent_path().string();
@@ -98,31 +79,6 @@ std::optional<std::uint8_t> store_of_pi(const StoreSet& stores) {
 Error no_store_of(std::string_view agent) {
   return {Errc::read_only, "no store of " + std::string(agent) + " is open"};
 }
-
-}  // namespace
-
-Result<NewLogs> store_for_new_logs(const Catalog& catalog, std::string_view agent) {
-  const auto omps = catalog.stores().first_of(omp_format().agent);
-  const auto pis = store_of_pi(catalog.stores());
-  if (agent == kPi && pis) {
-    return NewLogs{*pis, Dialect::pi};
-  }
-  if (!omps && !pis) {
-    return no_store_of(agent.empty() ? omp_format().agent : agent);
-  }
-  const bool has_no_omp = !omps || (agent.empty() && pis && !has_folder(*catalog.stores().at(*omps)));
-  const std::uint8_t store = has_no_omp ? *pis : *omps;
-  const auto takes_omps = check_takes_logs(catalog, store);
-  if (agent == kPi && takes_omps) {
-    return no_store_of(kPi);
-  }
-  if (!takes_omps && agent == omp_format().agent) {
-    return takes_omps.error();
-  }
-  return NewLogs{store, takes_omps ? Dialect::omp13 : Dialect::pi};
-}
-
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -282,67 +238,6 @@ Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& plac
   return place;
 }
 
-}  // namespace
-
-std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, std::uint8_t store) {
-  if (dialect != Dialect::pi) {
-    return session_folder_name(cwd, resolved(catalog.home()), resolved(temporary_folder()));
-  }
-  return is_session_dir(catalog.stores().at(store)->paths()) ? std::string(kSessionsItself)
-                                                             : session_folder_name(cwd, "", "");
-}
-
-std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, const LogPlace& from) {
-  return from.folder == kSessionsItself ? from.folder : folder_for(cwd, dialect, catalog, from.store);
-}
-
-Result<std::string> resolved_cwd(const std::string& cwd) {
-  if (cwd.empty() || cwd.front() != '/') {
-    return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
-  }
-  return resolved(cwd);
-}
-
-Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, const NewHeader& header,
-                               const std::vector<EntryDraft>& entries, bool sync, mode_t permissions) {
-  const LogPlace place{folder_for(header.cwd, header.dialect, catalog, store),
-                       log_file_name(header.timestamp_ms, header.id), store};
-  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(store)->draft(place, permissions));
-  ASSIGN_OR_RETURN(const auto nothing, omp_reader().index(*log_from_bytes(""), {}));
-  AppendBatch batch(*nothing, kNoEntry, header.timestamp_ms);
-  RETURN_IF_ERROR(draft->write(new_header_lines(header)));
-  for (const EntryDraft& entry : entries) {
-    batch.add(entry);
-    RETURN_IF_ERROR(draft->write(batch.take_lines()));
-  }
-  return publish(catalog, *draft, place, sync);
-}
-
-Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {
-  const std::int64_t now = now_ms();
-  ASSIGN_OR_RETURN(const auto source, take_source(session, plan, now));
-  const bool whole = plan.what == ForkOf::all;
-  const bool is_18 = source.dialect == Dialect::omp18;
-  const LogPlace from = session.place();
-  NewHeader header;
-  header.dialect = source.header.has_slot ? Dialect::omp18 : Dialect::omp13;
-  header.timestamp_ms = now;
-  header.id = new_session_id(source.dialect, header.timestamp_ms);
-  header.cwd = plan.cwd.value_or(source.header.cwd);
-  put_fork_title(plan, source, header);
-  const bool names_path = !whole || rules_of(source.dialect).parent_is_path;
-  header.parent_session = names_path ? session.store().path_of(from) : source.header.id;
-  header.is_fork = whole && !plan.cwd;
-  header.prompt_cache_key = whole && is_18 ? source.header.id : "";
-  const LogPlace place{folder_for(header.cwd, source.dialect, catalog, from),
-                       log_file_name(header.timestamp_ms, header.id), from.store};
-  ASSIGN_OR_RETURN(auto draft, session.store().draft(place, permissions_of(session)));
-  RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
-  return publish(catalog, *draft, place, sync);
-}
-
-namespace {
-
 using Kind = TurnPart::Kind;
 
 /// The name of an unknown provider or model.
@@ -434,6 +329,99 @@ void add_turn(const Turn& turn, std::vector<EntryDraft>& entries) {
 }
 
 }  // namespace
+
+Result<void> check_takes_logs(const Catalog& catalog, std::uint8_t store) {
+  for (const auto& [id, session] : catalog.view()->by_id) {
+    if (session->store_number() == store && is_log_of_omp(session->head().header)) {
+      return {};
+    }
+  }
+  std::size_t looked_at = 0;
+  for (const auto& session : catalog.recent(SIZE_MAX)) {
+    if (session->store_number() == store && looked_at++ < kMostLookedAt && is_log_of_pi(session)) {
+      return of_pi();
+    }
+  }
+  return catalog.stores().at(store)->format().agent == kPi ? Result<void>(of_pi()) : Result<void>();
+}
+
+Result<NewLogs> store_for_new_logs(const Catalog& catalog, std::string_view agent) {
+  const auto omps = catalog.stores().first_of(omp_format().agent);
+  const auto pis = store_of_pi(catalog.stores());
+  if (agent == kPi && pis) {
+    return NewLogs{*pis, Dialect::pi};
+  }
+  if (!omps && !pis) {
+    return no_store_of(agent.empty() ? omp_format().agent : agent);
+  }
+  const bool has_no_omp = !omps || (agent.empty() && pis && !has_folder(*catalog.stores().at(*omps)));
+  const std::uint8_t store = has_no_omp ? *pis : *omps;
+  const auto takes_omps = check_takes_logs(catalog, store);
+  if (agent == kPi && takes_omps) {
+    return no_store_of(kPi);
+  }
+  if (!takes_omps && agent == omp_format().agent) {
+    return takes_omps.error();
+  }
+  return NewLogs{store, takes_omps ? Dialect::omp13 : Dialect::pi};
+}
+
+std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, std::uint8_t store) {
+  if (dialect != Dialect::pi) {
+    return session_folder_name(cwd, resolved(catalog.home()), resolved(temporary_folder()));
+  }
+  return is_session_dir(catalog.stores().at(store)->paths()) ? std::string(kSessionsItself)
+                                                             : session_folder_name(cwd, "", "");
+}
+
+std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& catalog, const LogPlace& from) {
+  return from.folder == kSessionsItself ? from.folder : folder_for(cwd, dialect, catalog, from.store);
+}
+
+Result<std::string> resolved_cwd(const std::string& cwd) {
+  if (cwd.empty() || cwd.front() != '/') {
+    return Error{Errc::invalid_argument, "the working directory must be an absolute path"};
+  }
+  return resolved(cwd);
+}
+
+Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, const NewHeader& header,
+                               const std::vector<EntryDraft>& entries, bool sync, mode_t permissions) {
+  const LogPlace place{folder_for(header.cwd, header.dialect, catalog, store),
+                       log_file_name(header.timestamp_ms, header.id), store};
+  ASSIGN_OR_RETURN(auto draft, catalog.stores().at(store)->draft(place, permissions));
+  ASSIGN_OR_RETURN(const auto nothing, omp_reader().index(*log_from_bytes(""), {}));
+  AppendBatch batch(*nothing, kNoEntry, header.timestamp_ms);
+  RETURN_IF_ERROR(draft->write(new_header_lines(header)));
+  for (const EntryDraft& entry : entries) {
+    batch.add(entry);
+    RETURN_IF_ERROR(draft->write(batch.take_lines()));
+  }
+  return publish(catalog, *draft, place, sync);
+}
+
+Result<LogPlace> write_fork(Catalog& catalog, const Session& session, const ForkPlan& plan, bool sync) {
+  const std::int64_t now = now_ms();
+  ASSIGN_OR_RETURN(const auto source, take_source(session, plan, now));
+  const bool whole = plan.what == ForkOf::all;
+  const bool is_18 = source.dialect == Dialect::omp18;
+  const LogPlace from = session.place();
+  NewHeader header;
+  header.dialect = source.header.has_slot ? Dialect::omp18 : Dialect::omp13;
+  header.timestamp_ms = now;
+  header.id = new_session_id(source.dialect, header.timestamp_ms);
+  header.cwd = plan.cwd.value_or(source.header.cwd);
+  put_fork_title(plan, source, header);
+  const bool names_path = !whole || rules_of(source.dialect).parent_is_path;
+  header.parent_session = names_path ? session.store().path_of(from) : source.header.id;
+  header.is_fork = whole && !plan.cwd;
+  header.prompt_cache_key = whole && is_18 ? source.header.id : "";
+  const LogPlace place{folder_for(header.cwd, source.dialect, catalog, from),
+                       log_file_name(header.timestamp_ms, header.id), from.store};
+  ASSIGN_OR_RETURN(auto draft, session.store().draft(place, permissions_of(session)));
+  RETURN_IF_ERROR(write_fork_to(*draft, source, header, ids_of(session)));
+  return publish(catalog, *draft, place, sync);
+}
 
 Result<LogPlace> write_adopted_log(Catalog& catalog, const NewLogs& where, const Conversation& conversation,
                                    bool sync) {

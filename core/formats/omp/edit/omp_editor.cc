@@ -101,6 +101,43 @@ bool is_headless(const SessionStore& store, const LogPlace& place) {
   return header && !header->valid;
 }
 
+constexpr int kTries = 4;  // attempts when other programs append while the log is replaced
+
+Error gone() {
+  return {Errc::not_found, "the session is gone"};
+}
+
+/// The outcome once the log is in place, depending on whether other programs' late appends were carried over.
+Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
+  if (!carried) {
+    return Error{Errc::io, carried.error().message +
+                               "; the log is written, but data that another program appended to it meanwhile is lost"};
+  }
+  return synced ? Result<void>()
+                : Error{Errc::io, synced.error().message +
+                                      "; data that another program appended to the log meanwhile may "
+                                      "not survive a power cut"};
+}
+
+/// A program that appends by name to a log that has just moved creates a file of that name.
+Result<void> carry_strays(SessionStore& store, const LogPlace& from, const LogPlace& to) {
+  auto stray = LateLines::of_stray(store, from);
+  return stray ? stray->carry_over(to, true) : Result<void>();
+}
+
+/// Under the lock. A program that appends without the lock may do so between any two steps. `put` gets the log as it is
+/// then.
+template <class Copy, class Put>
+Result<void> put_in_place(Copy& copy, const LogWriter& writer, const Put& put) {
+  Result<void> done(Errc::stale, "");
+  for (int i = 0; i < kTries && !done && done.error().code == Errc::stale; ++i) {
+    RETURN_IF_ERROR(copy.may_grow ? copy.late->catch_up(*copy.draft) : copy.late->check_unchanged());
+    auto now = copy.late->sees_files() ? writer.version() : Result<LogVersion>(copy.before);
+    done = now ? put(*now) : Result<void>(now.error());
+  }
+  return done;
+}
+
 }  // namespace
 
 Result<LateLines::Ptr> LateLines::of(SessionStore& store, const LogPlace& place) {
@@ -289,47 +326,6 @@ Result<void> LateLines::sync(const LogPlace& at) {
   RETURN_IF_ERROR(open_target(at));
   return store_.disk().sync(target_.get());
 }
-
-namespace {
-
-constexpr int kTries = 4;  // attempts when other programs append while the log is replaced
-
-Error gone() {
-  return {Errc::not_found, "the session is gone"};
-}
-
-/// The outcome once the log is in place, depending on whether other programs' late appends were carried over.
-Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced) {
-  if (!carried) {
-    return Error{Errc::io, carried.error().message +
-                               "; the log is written, but data that another program appended to it meanwhile is lost"};
-  }
-  return synced ? Result<void>()
-                : Error{Errc::io, synced.error().message +
-                                      "; data that another program appended to the log meanwhile may "
-                                      "not survive a power cut"};
-}
-
-/// A program that appends by name to a log that has just moved creates a file of that name.
-Result<void> carry_strays(SessionStore& store, const LogPlace& from, const LogPlace& to) {
-  auto stray = LateLines::of_stray(store, from);
-  return stray ? stray->carry_over(to, true) : Result<void>();
-}
-
-/// Under the lock. A program that appends without the lock may do so between any two steps. `put` gets the log as it is
-/// then.
-template <class Copy, class Put>
-Result<void> put_in_place(Copy& copy, const LogWriter& writer, const Put& put) {
-  Result<void> done(Errc::stale, "");
-  for (int i = 0; i < kTries && !done && done.error().code == Errc::stale; ++i) {
-    RETURN_IF_ERROR(copy.may_grow ? copy.late->catch_up(*copy.draft) : copy.late->check_unchanged());
-    auto now = copy.late->sees_files() ? writer.version() : Result<LogVersion>(copy.before);
-    done = now ? put(*now) : Result<void>(now.error());
-  }
-  return done;
-}
-
-}  // namespace
 
 Result<void> Plan::start(const Session::Guard& now) {
   batch.emplace(now.index(), now.leaf(), now_ms());
