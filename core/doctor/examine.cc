@@ -9,8 +9,8 @@
 #include "core/doctor/tree_findings.h"
 #include "core/render/text.h"
 #include "core/render/views.h"
-#include "core/views/head_problem.h"
-#include "core/views/shown_damage.h"
+#include "core/store/store_parts.h"
+#include "core/views/session_facts.h"
 
 namespace arborfs {
 namespace {
@@ -127,7 +127,7 @@ void find_in_bytes(const Reading& reading, std::vector<Finding>& found) {
 }
 
 void find_in_store(const Session& session, std::vector<Finding>& found) {
-  for (Finding& finding : session.store().faults_of(session.place())) {
+  for (Finding& finding : faults_of(session.store(), session.place())) {
     finding.text = visible_line(finding.text, kTextLength);
     found.push_back(std::move(finding));
   }

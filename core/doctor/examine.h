@@ -28,7 +28,7 @@ std::optional<Reading> read_for_doctor(Session& session, std::vector<Finding>& f
 void find_in_bytes(const Reading& reading, std::vector<Finding>& found);
 /// Finds the faults that the session's store detects.
 void find_in_store(const Session& session, std::vector<Finding>& found);
-/// Finds the entries that another program's rewrite has erased (core/session/erased_entries.h).
+/// Finds the entries that another program's rewrite has erased (core/session/store_state.h).
 void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found);
 
 /// All of these.

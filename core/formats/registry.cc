@@ -6,22 +6,21 @@
 
 #include "core/base/result_macros.h"
 #include "core/doctor/examine.h"
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/claude/write/claude_writer.h"
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/goat/goat_format.h"
-#include "core/formats/goat/write/goat_writer.h"
-#include "core/formats/omp/doctor/examine.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/claude/writer.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/goat/format.h"
+#include "core/formats/goat/writer.h"
+#include "core/formats/omp/edit/log_faults.h"
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_writer.h"
-#include "core/formats/opal/opal_format.h"
-#include "core/formats/opal/write/opal_writer.h"
+#include "core/formats/opal/format.h"
+#include "core/formats/opal/writer.h"
+#include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/opencode_format.h"
-#include "core/formats/opencode/write/belongings.h"
-#include "core/formats/opencode/write/opencode_writer.h"
-#include "core/writer/writer_set.h"
+#include "core/formats/opencode/opencode_writer.h"
+#include "core/writer/writer.h"
 
 namespace arborfs {
 
@@ -63,8 +62,19 @@ struct Agent {
   std::vector<BesideStore> (*open_beside)(const std::string& dir, bool is_own, Disk& disk) = nullptr;
 };
 
-std::vector<OwnPlace> own_places_of_omp() {
-  return {{own_omp_dir(), ""}};
+template <std::string (*own_dir)()>
+std::vector<OwnPlace> own_place() {
+  return {{own_dir(), ""}};
+}
+
+template <StorePtr (*make_store)(const std::string& dir, Disk& disk)>
+StorePtr open_in(const std::string& dir, NamedBy /*named*/, Disk& disk) {
+  return make_store(dir, disk);
+}
+
+template <class OwnWriter>
+WriterPtr make_own_writer(Catalog& catalog, const WriteSettings& settings) {
+  return std::make_unique<OwnWriter>(catalog, settings);
 }
 
 /// A store that the user names as an agent's is that agent's, whatever its logs say.
@@ -75,10 +85,6 @@ LogOwner owner_of_logs(NamedBy named) {
 StorePtr open_omp(const std::string& dir, NamedBy named, Disk& disk) {
   return make_omp_store(named == NamedBy::nobody ? own_omp_paths() : agent_dir_paths(dir), disk, omp_format(),
                         LogLayout::in_folders, owner_of_logs(named));
-}
-
-WriterPtr make_omp_writer(Catalog& catalog, const WriteSettings& settings) {
-  return std::make_unique<OmpWriter>(catalog, settings);
 }
 
 StorePtr open_pi_agent_dir(const std::string& dir, NamedBy named, Disk& disk) {
@@ -104,76 +110,35 @@ std::vector<OwnPlace> own_places_of_pi() {
   return places;
 }
 
-std::vector<OwnPlace> own_places_of_opal() {
-  return {{own_opal_dir(), ""}};
-}
-
-StorePtr open_opal(const std::string& dir, NamedBy /*named*/, Disk& disk) {
-  return make_opal_store(dir, disk);
-}
-
-WriterPtr make_opal_writer(Catalog& catalog, const WriteSettings& settings) {
-  return std::make_unique<OpalWriter>(catalog, settings);
-}
-
-std::vector<OwnPlace> own_places_of_opencode() {
-  return {{own_opencode_dir(), ""}};
-}
-
 StorePtr open_opencode(const std::string& dir, NamedBy named, Disk& disk) {
   return make_opencode_store(dir, named == NamedBy::nobody, disk);
 }
 
-WriterPtr make_opencode_writer(Catalog& catalog, const WriteSettings& settings) {
-  return std::make_unique<OpenCodeWriter>(catalog, settings);
-}
-
 std::vector<OwnPlace> own_places_of_claude() {
-  std::vector<OwnPlace> places{{own_claude_dir(), ""}};
-  if (auto other = other_claude_dir()) {
+  std::vector<OwnPlace> places{{claude::own_dir(), ""}};
+  if (auto other = claude::other_dir()) {
     places.push_back({*std::move(other), ""});
   }
   return places;
-}
-
-StorePtr open_claude(const std::string& dir, NamedBy /*named*/, Disk& disk) {
-  return make_claude_store(dir, disk);
-}
-
-WriterPtr make_claude_writer(Catalog& catalog, const WriteSettings& settings) {
-  return std::make_unique<ClaudeWriter>(catalog, settings);
-}
-
-std::vector<OwnPlace> own_places_of_codex() {
-  return {{own_codex_dir(), ""}};
-}
-
-StorePtr open_codex(const std::string& dir, NamedBy /*named*/, Disk& disk) {
-  return make_codex_store(dir, disk);
 }
 
 std::vector<OwnPlace> own_places_of_goat() {
   return {{"", "goat has no default folder; name one with --store goat=DIR"}};
 }
 
-StorePtr open_goat(const std::string& dir, NamedBy /*named*/, Disk& disk) {
-  return make_goat_store(dir, disk);
-}
-
-WriterPtr make_goat_writer(Catalog& catalog, const WriteSettings& settings) {
-  return std::make_unique<GoatWriter>(catalog, settings);
-}
-
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_places_of_omp, open_omp, make_omp_writer, "pi", belongings_of_omp, examine_omp_session},
+    Agent{"omp", own_place<own_omp_dir>, open_omp, make_own_writer<OmpWriter>, "pi", belongings_of_omp,
+          examine_omp_session},
     Agent{"pi", own_places_of_pi, open_pi, nullptr, "", belongings_of_omp, examine_omp_session},
-    Agent{"opal", own_places_of_opal, open_opal, make_opal_writer, "", belongings_of_opal},
-    Agent{"opencode", own_places_of_opencode, open_opencode, make_opencode_writer, "", opencode::belongings_of, nullptr,
-          make_opencode_stores_beside},
-    Agent{"claude", own_places_of_claude, open_claude, make_claude_writer},
-    Agent{"codex", own_places_of_codex, open_codex},
-    Agent{"goat", own_places_of_goat, open_goat, make_goat_writer, "", belongings_of_goat},
+    Agent{"opal", own_place<opal::own_dir>, open_in<opal::make_store>, make_own_writer<opal::Writer>, "",
+          opal::belongings_of},
+    Agent{"opencode", own_place<own_opencode_dir>, open_opencode, make_own_writer<OpenCodeWriter>, "",
+          opencode::belongings_of, nullptr, make_opencode_stores_beside},
+    Agent{"claude", own_places_of_claude, open_in<claude::make_store>, make_own_writer<claude::Writer>},
+    Agent{"codex", own_place<codex::own_dir>, open_in<codex::make_store>},
+    Agent{"goat", own_places_of_goat, open_in<goat::make_store>, make_own_writer<goat::Writer>, "",
+          goat::belongings_of},
 };
 
 const Agent* find_agent(std::string_view name) {

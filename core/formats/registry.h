@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/store/finding.h"
-#include "core/store/store_owner.h"
 #include "core/store/store_set.h"
 #include "core/writer/trash.h"
 #include "core/writer/writer.h"
@@ -40,7 +39,7 @@ struct FoundStore {
 };
 
 /// The chosen stores or, without any, a row for the own store of each agent, one for pi's session dir if the user has
-/// chosen one (session_dir.h), and one for the other folder of Claude Code if it exists (claude/FORMAT.md A1). Each row
+/// chosen one (agent_dir.h), and one for the other folder of Claude Code if it exists (claude/FORMAT.md A1). Each row
 /// is followed by those of the further stores in its folder. Own stores are opened even before they exist, because they
 /// are used when they appear (CONTRACT.md 7.8). If two of the user's stores are in one place, the first counts. The
 /// stores are written through `disk`, which outlives them. Errors: invalid_argument for two chosen stores in one place;

@@ -77,7 +77,7 @@ class DayTexts {
       days_.back().size = text_.size();
       days_.back().hash = xxh64(text_);
       kept_ += text_.size();
-      if (kept_ <= kMostKeptText) {
+      if (kept_ <= (days_.size() == 1 ? kMostNewestText : kMostKeptText)) {
         days_.back().text = std::make_shared<const std::string>(text_);
       }
     }

@@ -27,6 +27,9 @@ struct Day {
 
 /// How many bytes of the newest days' texts prompt_days() keeps.
 inline constexpr std::size_t kMostKeptText = std::size_t{1} << 20U;
+/// The same of the newest day alone, which changes whenever a prompt is typed: to read it again might never find the
+/// text that its size and hash are of.
+inline constexpr std::size_t kMostNewestText = std::size_t{16} << 20U;
 
 /// 2026-02-16.
 std::string name_of_day(std::uint32_t number);

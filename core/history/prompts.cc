@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/json/fold.h"
 #include "core/json/js_text.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::history {
 

@@ -19,7 +19,7 @@ struct Typed {
 };
 
 struct PromptQuery {
-  std::vector<std::string> words;                                                  // all of them, folded (fold.h)
+  std::vector<std::string> words;                                                  // all of them, folded (utf8.h)
   std::function<bool(const Prompt&)> passes = [](const Prompt&) { return true; };  // asked before the words
   std::size_t limit = 0;                                                           // 0 for all
 };

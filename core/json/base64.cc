@@ -29,51 +29,24 @@ char low_byte(std::uint32_t bits) {
   return static_cast<char>(static_cast<unsigned char>(bits & 0xFF));
 }
 
-// Decodes whole groups of four digits until the first group with a stray character; returns the characters consumed.
-std::size_t decode_groups(std::string_view text, char*& to) {
-  std::size_t i = 0;
-  for (; i + 4 <= text.size(); i += 4) {
-    const std::uint32_t a = value_of(text[i]);
-    const std::uint32_t b = value_of(text[i + 1]);
-    const std::uint32_t c = value_of(text[i + 2]);
-    const std::uint32_t d = value_of(text[i + 3]);
-    if ((a | b | c | d) >= 64) {
-      break;
-    }
-    const std::uint32_t group = a << 18 | b << 12 | c << 6 | d;
-    *to++ = low_byte(group >> 16);
-    *to++ = low_byte(group >> 8);
-    *to++ = low_byte(group);
-  }
-  return i;
-}
-
 }  // namespace
 
 std::string decode_base64(std::string_view text) {
-  text = text.substr(0, text.find('='));
-  std::string out(text.size() / 4 * 3 + 3, '\0');
-  char* to = out.data();
+  std::string out;
+  out.reserve(text.size() / 4 * 3 + 3);
   std::uint32_t bits = 0;
   int digits = 0;  // of the group of four being read
-  for (std::size_t i = 0; i < text.size();) {
-    if (digits == 0) {
-      i += decode_groups(text.substr(i), to);
-    }
-    if (i == text.size()) {
-      break;
-    }
-    const std::uint32_t value = value_of(text[i++]);
+  for (const char c : text.substr(0, text.find('='))) {
+    const std::uint32_t value = value_of(c);
     if (value == kStray) {
       continue;
     }
     bits = bits << 6 | value;
     digits = (digits + 1) % 4;
     if (digits != 1) {
-      *to++ = low_byte(bits >> (4 - digits) % 4 * 2);
+      out.push_back(low_byte(bits >> (4 - digits) % 4 * 2));
     }
   }
-  out.resize(static_cast<std::size_t>(to - out.data()));
   return out;
 }
 

@@ -3,15 +3,14 @@
 #include <cstring>
 
 #include "core/json/document.h"
+#include "core/json/text_bytes.h"
 
 namespace arborfs::skim {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
 
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+using json::is_space;
 
 // The end of the string whose opening quote is at `begin`.
 std::size_t string_end(std::string_view text, std::size_t begin) {
@@ -138,6 +137,26 @@ std::string_view member(std::string_view object, std::string_view name) {
   return found;
 }
 
+std::string set_member(std::string object, std::string_view name, std::string_view value, Layout layout,
+                       bool (*is_key)(std::string_view spelled, std::string_view name)) {
+  std::string_view present;
+  bool has_members = false;
+  for (Cursor cursor(object); cursor.next(); has_members = true) {
+    present = is_key(cursor.key(), name) ? cursor.value() : present;
+  }
+  if (!present.empty()) {
+    return object.replace(static_cast<std::size_t>(present.data() - object.data()), present.size(), value);
+  }
+  const bool has_lines = layout == Layout::lines;
+  std::string added = has_members ? "," : "";
+  added.append(has_lines ? "\n  " : "");
+  json::stringify_string(name, added);
+  added.append(has_lines ? ": " : ":").append(value).append(has_lines ? "\n" : "");
+  const std::size_t brace = object.rfind('}');
+  const std::size_t end = object.find_last_not_of(" \t\r\n", brace - 1) + 1;
+  return object.replace(end, has_lines ? brace - end : 0, added);
+}
+
 std::optional<std::string> string_value(std::string_view literal) {
   if (literal.size() < 2 || literal[0] != '"') {
     return std::nullopt;
@@ -150,6 +169,10 @@ std::optional<std::string> string_value(std::string_view literal) {
     return std::nullopt;
   }
   return std::string(json::as_string(document));
+}
+
+std::string text_member(std::string_view object, std::string_view name) {
+  return string_value(member(object, name)).value_or("");
 }
 
 bool is_string(std::string_view literal, std::string_view text) {

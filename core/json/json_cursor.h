@@ -42,6 +42,9 @@ std::string_view member(std::string_view object, std::string_view name);
 /// The WTF-8 text of a JSON string literal; nullopt for other values.
 std::optional<std::string> string_value(std::string_view literal);
 
+/// The text of a member that is a string, else "".
+std::string text_member(std::string_view object, std::string_view name);
+
 /// True if `literal` is a JSON string that means `text`.
 bool is_string(std::string_view literal, std::string_view text);
 
@@ -50,6 +53,16 @@ bool is_truthy(std::string_view literal);
 
 /// True if `spelled`, the raw text between the quotes of a JSON string, means `text`, which must not have a backslash.
 bool means(std::string_view spelled, std::string_view text);
+
+/// Where a new member goes: after the last one without white space, or on a line of its own, as in
+/// JSON.stringify(value, null, 2).
+enum class Layout { compact, lines };
+
+/// `object`, which is the text of one object, with a member set to a JSON text; every other byte stays. If a key
+/// repeats, the member that member() finds is set. `is_key` compares keys, as means() does.
+std::string set_member(std::string object, std::string_view name, std::string_view value,
+                       Layout layout = Layout::compact,
+                       bool (*is_key)(std::string_view spelled, std::string_view name) = means);
 
 /// True if `needle` occurs in `text`.
 bool contains(std::string_view text, std::string_view needle);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json/json_cursor.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {
@@ -28,7 +29,7 @@ class Places {
   using Place = std::uint32_t;
 
   /// True if `text` is one value by the strictest reading, nested at most kMaxDepth deep. Does not check the escapes in
-  /// strings (escapes.h). False says nothing about `text`. `text` must start with { or [, must not end with white
+  /// strings (has_valid_escapes). False says nothing about `text`. `text` must start with { or [, must not end with white
   /// space, and must outlive the use of this object. Call the other members only after find() returned true.
   bool find(std::string_view text);
 
@@ -83,6 +84,63 @@ class Places {
   const Place* offsets_ = nullptr;  // owned by parser_
   std::unique_ptr<Parser> parser_;
   std::vector<Place> behind_;  // see behind(); set only for places where values start
+};
+
+/// A JSON value, from any valid JSON text. PlacedValue, which is fast, gives the same answers through Places.
+class TextValue {
+ public:
+  explicit TextValue(std::string_view text = {}) : text_(text) {}
+  [[nodiscard]] char lead() const { return text_.empty() ? '\0' : text_.front(); }
+  /// Of a string: its raw text, quotes included.
+  [[nodiscard]] std::string_view literal() const { return text_; }
+  /// The text of the value, whatever it is; "" if there is none.
+  [[nodiscard]] std::string_view raw() const { return text_; }
+  /// Calls visit(raw key, value) for each member of an object, visit("", value) for each element of an array.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (skim::Cursor cursor(text_); cursor.next();) {
+      visit(cursor.key(), TextValue(cursor.value()));
+    }
+  }
+
+ private:
+  std::string_view text_;
+};
+
+class PlacedValue {
+ public:
+  PlacedValue() = default;
+  PlacedValue(const json::Places& places, json::Places::Place place) : places_(&places), place_(place) {}
+  [[nodiscard]] char lead() const { return places_ == nullptr ? '\0' : places_->lead(place_); }
+  [[nodiscard]] std::string_view literal() const {
+    const std::string_view inside = places_->string(place_);
+    return {inside.data() - 1, inside.size() + 2};
+  }
+  [[nodiscard]] std::string_view raw() const {
+    const char first = lead();
+    if (first == '"') {
+      return literal();
+    }
+    if (first != '{' && first != '[') {
+      return first == '\0' ? std::string_view() : places_->scalar(place_);
+    }
+    const std::size_t size = places_->offset(places_->behind(place_) - 1) + 1 - places_->offset(place_);
+    return {places_->scalar(place_).data(), size};
+  }
+  template <class Visit>
+  void each(const Visit& visit) const {
+    const bool is_object = lead() == '{';
+    if (!is_object && lead() != '[') {
+      return;
+    }
+    for (json::Places::Cursor cursor(*places_, place_); !cursor.done(); cursor.step()) {
+      visit(is_object ? cursor.key() : std::string_view(), PlacedValue(*places_, cursor.value()));
+    }
+  }
+
+ private:
+  const json::Places* places_ = nullptr;
+  json::Places::Place place_ = 0;
 };
 
 }  // namespace arborfs::json

@@ -1,8 +1,9 @@
 #include "core/json/scan.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
-#include "core/json/escapes.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::json {
@@ -20,6 +21,50 @@ std::string_view behind_first_letter(char c) {
     default:
       return {};
   }
+}
+
+bool is_exponent(char c) {
+  return c == 'e' || c == 'E';
+}
+
+constexpr ByteSets kSets("\\", "\"/bfnrt");
+static_assert(has_same_bytes(kSets, kSimpleEscapes));
+constexpr std::size_t kAtOnce = 32;
+
+/// True if `u` points to the `u` of a \uXXXX escape.
+bool is_number_escape(const char* u) {
+  constexpr std::size_t kDigits = 4;
+  return *u == 'u' && std::all_of(u + 1, u + 1 + kDigits, [](char c) { return hex_value(c) >= 0; });
+}
+
+/// Finds the escaped bytes: those that follow a backslash that starts an escape.
+class EscapedBytes {
+ public:
+  /// Marks the escaped bytes among the next 64; `backslashes` marks the backslashes. Call it for each block in order.
+  /// For a run of backslashes that starts at an odd position, the addition carries to the position after the run. The
+  /// parity of that position then tells whether the length of the run is even or odd.
+  std::uint64_t among(std::uint64_t backslashes) {
+    constexpr std::uint64_t kEven = 0x5555555555555555;
+    backslashes &= ~is_first_escaped_;
+    const std::uint64_t followers = backslashes << 1U | is_first_escaped_;
+    const std::uint64_t odd_starts = backslashes & ~kEven & ~followers;
+    const std::uint64_t sum = odd_starts + backslashes;
+    is_first_escaped_ = sum < backslashes ? 1 : 0;
+    return (kEven ^ sum << 1U) & followers;
+  }
+
+ private:
+  std::uint64_t is_first_escaped_ = 0;  // 1 if the first byte of the next block is escaped, else 0
+};
+
+/// True if every byte that `marks` marks among the 64 at `block` is the `u` of a \uXXXX escape.
+bool are_number_escapes(const char* block, std::uint64_t marks) {
+  for (; marks != 0; marks &= marks - 1) {
+    if (!is_number_escape(block + std::countr_zero(marks))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -314,6 +359,65 @@ void ValueScanner::keep_observed(const char* to) {
   text.append(observed_from_, std::min(length, room));
 }
 
+const char* ValueScanner::number_byte(const char* p) {
+  const char c = *p;
+  switch (mode_) {
+    case Mode::minus:
+      mode_ = c == '0' ? Mode::zero : Mode::integer;
+      return is_digit(c) ? p + 1 : fail(p);
+    case Mode::zero:
+      return behind_integer(p);
+    case Mode::integer:
+      return is_digit(c) ? p + 1 : behind_integer(p);
+    case Mode::point:
+      mode_ = Mode::fraction;
+      return is_digit(c) ? p + 1 : fail(p);
+    case Mode::fraction:
+      if (is_exponent(c)) {
+        mode_ = Mode::exponent;
+        return p + 1;
+      }
+      return is_digit(c) ? p + 1 : token_done(p);
+    case Mode::exponent:
+    case Mode::exponent_sign:
+      if (mode_ == Mode::exponent && (c == '+' || c == '-')) {
+        mode_ = Mode::exponent_sign;
+        return p + 1;
+      }
+      if (!is_digit(c)) {
+        return no_exponent(p, mode_ == Mode::exponent ? 1 : 2);
+      }
+      mode_ = Mode::exponent_digits;
+      return p + 1;
+    default:
+      return is_digit(c) ? p + 1 : token_done(p);
+  }
+}
+
+const char* ValueScanner::behind_integer(const char* p) {
+  if (*p == '.') {
+    mode_ = Mode::point;
+    return p + 1;
+  }
+  if (is_exponent(*p)) {
+    mode_ = Mode::exponent;
+    return p + 1;
+  }
+  return token_done(p);
+}
+
+// The number ended `back` bytes ago, before an `e` that starts no exponent but is the next token.
+const char* ValueScanner::no_exponent(const char* p, std::uint64_t back) {
+  if (is_object_.empty() && !offending_) {
+    return value_done(p, back);
+  }
+  if (offending_ || back != 1 || !is_word(*p)) {
+    return fail(p);
+  }
+  mode_ = Mode::bad_word;
+  return p + 1;
+}
+
 ValueEnd scan_value(std::string_view text, std::size_t begin) {
   ValueScanner scanner;
   std::size_t used = 0;
@@ -322,6 +426,28 @@ ValueEnd scan_value(std::string_view text, std::size_t begin) {
     verdict = scanner.finish();
   }
   return {verdict, begin + static_cast<std::size_t>(scanner.length())};
+}
+
+bool is_one_value(std::string_view text) {
+  const ValueEnd end = scan_value(text, 0);
+  return end.verdict == ValueScanner::Verdict::value && end.end == text.size();
+}
+
+bool has_valid_escapes(std::string_view text) {
+  std::array<Marks<2>, kAtOnce> marks;
+  EscapedBytes escaped;
+  for (std::size_t base = 0; base < text.size(); base += kAtOnce * kMarkedBytes) {
+    const std::string_view piece = text.substr(base, kAtOnce * kMarkedBytes);
+    mark(piece, kSets, marks.data());
+    for (std::size_t i = 0; i < marks_for(piece.size()); ++i) {
+      const auto [backslashes, letters] = marks[i];
+      const std::uint64_t others = escaped.among(backslashes) & ~(backslashes | letters);
+      if (!are_number_escapes(piece.data() + i * kMarkedBytes, others)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 }  // namespace arborfs::json

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/simd_classify.h"
+
 namespace arborfs::json {
 
 /// Receives the scalars of a value at depth 1 (members of the outermost object) and depth 2 (members of an object that
@@ -18,9 +20,9 @@ namespace arborfs::json {
 class FieldObserver {
  public:
   virtual ~FieldObserver() = default;
-  /// `parent_key` is empty at depth 1; members of an object whose own key is empty are left out. `raw` is the scalar's raw text, quotes included; text past
-  /// ValueScanner::kMaxObservedBytes is cut, and `complete` is then false. Keys are the raw text between their quotes,
-  /// cut in the same way.
+  /// `parent_key` is empty at depth 1; members of an object whose own key is empty are left out. `raw` is the scalar's
+  /// raw text, quotes included; text past ValueScanner::kMaxObservedBytes is cut, and `complete` is then false. Keys
+  /// are the raw text between their quotes, cut in the same way.
   virtual void on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw, bool complete) = 0;
   /// A container starts at depth 1 under `key`; `offset` counts from the value's first byte.
   virtual void on_container(std::string_view key, char opener, std::uint64_t offset) = 0;
@@ -132,5 +134,19 @@ struct ValueEnd {
 
 /// Scans complete text: one value that starts at `begin`, which must not be white space.
 ValueEnd scan_value(std::string_view text, std::size_t begin);
+
+/// True if the text is one value, without white space around it.
+bool is_one_value(std::string_view text);
+
+/// Bytes that must be readable after the text of has_valid_escapes(); their values do not matter.
+inline constexpr std::size_t kEscapePadding = 64;
+static_assert(kEscapePadding >= kMarkPadding);
+
+/// True if every backslash starts one of JSON's escapes or is escaped by the one before it. All backslashes in `text`
+/// must be inside terminated strings. Escaped lone surrogates are valid (RFC 8259, 8.2).
+bool has_valid_escapes(std::string_view text);
+
+/// The bytes that may follow the backslash in a two-byte escape, which is any escape but \u.
+inline constexpr ByteSets kSimpleEscapes("\"\\/bfnrt");
 
 }  // namespace arborfs::json

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #if defined(__SSE2__)
@@ -50,17 +49,6 @@ inline const char* find_string_special(const char* p, const char* end) {
                                      _mm_cmpeq_epi8(_mm_min_epu8(bytes, control), bytes));
     if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hit)); mask != 0) {
       return p + std::countr_zero(mask);
-    }
-  }
-#else
-  constexpr std::uint64_t ones = 0x0101010101010101U;
-  const auto has_zero = [](std::uint64_t x) { return (x - ones) & ~x & (ones << 7); };
-  for (; end - p >= 8; p += 8) {
-    std::uint64_t bytes;
-    std::memcpy(&bytes, p, sizeof bytes);
-    const std::uint64_t controls = (bytes - ones * 0x20) & ~bytes & (ones << 7);
-    if ((controls | has_zero(bytes ^ (ones * '"')) | has_zero(bytes ^ (ones * '\\'))) != 0) {
-      break;
     }
   }
 #endif

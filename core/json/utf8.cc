@@ -1,9 +1,13 @@
 #include "core/json/utf8.h"
 
+#include <locale.h>
 #include <simdjson.h>
+#include <wctype.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "core/json/text_bytes.h"
 
@@ -156,3 +160,79 @@ std::size_t utf16_length(std::string_view wtf8) {
 }
 
 }  // namespace arborfs::json
+
+namespace arborfs {
+
+namespace {
+
+/// Unicode's case mappings, whatever the user's locale is; null if the C library has none.
+locale_t unicode() {
+  static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", static_cast<locale_t>(nullptr));
+  return locale;
+}
+
+char fold_ascii(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// Letters with several lower-case forms (σ and ς, k and the Kelvin sign) share one upper-case form.
+std::uint32_t looked_up(std::uint32_t character) {
+  if (unicode() == nullptr) {
+    return character;
+  }
+  return static_cast<std::uint32_t>(::towlower_l(::towupper_l(static_cast<wint_t>(character), unicode()), unicode()));
+}
+
+/// The C library takes ten times as long for a character as all else that folding it costs.
+std::uint32_t fold(std::uint32_t character) {
+  static const std::vector<std::uint32_t> table = [] {
+    std::vector<std::uint32_t> made(0x10000);
+    for (std::uint32_t i = 0; i < made.size(); ++i) {
+      made[i] = looked_up(i);
+    }
+    return made;
+  }();
+  return character < table.size() ? table[character] : looked_up(character);
+}
+
+/// The code point of a well-formed character of more than one byte.
+std::uint32_t code_point_of(std::string_view character) {
+  std::uint32_t code = static_cast<std::uint8_t>(character[0]) & (0x7FU >> character.size());
+  for (const char c : character.substr(1)) {
+    code = code << 6U | (static_cast<std::uint8_t>(c) & 0x3FU);
+  }
+  return code;
+}
+
+}  // namespace
+
+void append_folded(std::string_view text, std::string& out) {
+  const auto is_ascii = [](char c) { return static_cast<std::uint8_t>(c) < 0x80; };
+  while (!text.empty()) {
+    const auto run = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_ascii) - text.begin());
+    const auto from = out.insert(out.end(), text.begin(), text.begin() + static_cast<std::ptrdiff_t>(run));
+    std::transform(from, out.end(), from, fold_ascii);
+    text.remove_prefix(run);
+    if (text.empty()) {
+      return;
+    }
+    const json::Part part = json::part_at(text, 0);
+    const std::string_view bytes = text.substr(0, part.length);
+    const std::uint32_t code = part.well_formed ? code_point_of(bytes) : 0;
+    if (const std::uint32_t to = part.well_formed ? fold(code) : 0; to != code) {
+      json::append_code_point(out, static_cast<char32_t>(to));
+    } else {
+      out += bytes;
+    }
+    text.remove_prefix(part.length);
+  }
+}
+
+std::string folded(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  append_folded(text, out);
+  return out;
+}
+
+}  // namespace arborfs

@@ -36,3 +36,12 @@ std::string replace_lone_surrogates(std::string_view wtf8);
 std::size_t utf16_length(std::string_view wtf8);
 
 }  // namespace arborfs::json
+
+namespace arborfs {
+
+/// Text without the difference between upper and lower case, as `rg -i` compares it: each character of UTF-8 text in
+/// its form of Unicode's simple case folding. Other bytes stay as they are. The result may have another length.
+std::string folded(std::string_view text);
+void append_folded(std::string_view text, std::string& out);
+
+}  // namespace arborfs

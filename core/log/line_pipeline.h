@@ -7,14 +7,20 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "core/base/helper_thread.h"
 #include "core/base/result_macros.h"
 #include "core/log/line_reader.h"
+#include "core/log/record_reader.h"
 
 namespace arborfs {
 
@@ -164,6 +170,57 @@ class LinePipeline {
   std::uint64_t unclaimed_ = 0;         // the first stretch that no thread has claimed; guarded by mutex_
   bool is_stopping_ = false;            // guarded by mutex_
   std::optional<HelperThread> helper_;  // last, so that it ends before the members that it uses are destroyed
+};
+
+/// `Rows` of lines that each are a record, damage, or left out. A format adds take().
+template <class Row, class RowParser>
+struct StretchRows {
+  using Parser = RowParser;
+  std::vector<Row> rows;
+  std::vector<Damage> damage;
+  std::vector<std::string_view> left_out;  // the types, as RecordSink::leave_out
+  std::deque<std::string> texts;           // of the rows
+
+  void clear() {
+    rows.clear();
+    damage.clear();
+    left_out.clear();
+    texts.clear();
+  }
+};
+
+/// A scan of such a log by `Self`, which is copied with all that it has read so far. `Stretch` is a StretchRows.
+template <class Self, class Stretch>
+class StretchScan : public LineScan {
+ public:
+  [[nodiscard]] std::unique_ptr<LogScan> copy() const final {
+    return std::make_unique<Self>(static_cast<const Self&>(*this));
+  }
+
+ protected:
+  Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
+                       const std::atomic<bool>* cancelled) final {
+    LinePipeline<Stretch> stretches(log, at_, end, cancelled);
+    at_ = end;
+    for (;;) {
+      ASSIGN_OR_RETURN(const Stretch* stretch, stretches.next());
+      if (stretch == nullptr) {
+        return {};
+      }
+      for (const Damage& run : stretch->damage) {
+        sink.add(run);
+      }
+      for (const std::string_view type : stretch->left_out) {
+        sink.leave_out(type);
+      }
+      for (const auto& row : stretch->rows) {
+        RETURN_IF_ERROR(static_cast<Self*>(this)->take(row, sink));
+      }
+    }
+  }
+
+ private:
+  std::uint64_t at_ = 0;
 };
 
 }  // namespace arborfs

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/log/log_index.h"
 #include "core/log/log_source.h"
 #include "core/log/log_window.h"
 
@@ -44,6 +45,14 @@ class LineReader {
   std::uint64_t at_;
   Line line_;
 };
+
+/// Of a line that is no record.
+inline Damage damage_of(const LineReader::Line& line) {
+  const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
+                            : line.is_ended  ? Damage::Kind::malformed
+                                             : Damage::Kind::unfinished;
+  return {line.offset, line.length, kind, !line.is_ended};
+}
 
 /// Holds the bytes of all lines of a stretch.
 struct StretchBuffer {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/log/log_source.h"
@@ -140,6 +141,12 @@ struct Header {
   std::optional<double> cost;  // of the whole session, for an agent whose entries do not record it
   std::uint64_t offset = 0;    // of the header's value in the log
   std::uint64_t length = 0;
+
+  static Header invalid(std::string problem) {
+    Header header;
+    header.problem = std::move(problem);
+    return header;
+  }
 };
 
 /// Header::problem of a log in which no record has been written yet, as a program leaves it that was only started.

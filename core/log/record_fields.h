@@ -20,6 +20,7 @@ struct FieldValue {
   std::string_view text;  // for a string, its WTF-8; for an array or object, its JSON text
 
   [[nodiscard]] bool is_string(std::string_view word) const { return kind == Kind::string && text == word; }
+  static FieldValue of(std::string_view text) { return {Kind::string, false, 0, text}; }
   /// JavaScript's ToBoolean.
   [[nodiscard]] bool is_truthy() const;
 };

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/json/utf8.h"
@@ -72,5 +73,23 @@ class Content {
   std::uint64_t size_ = 0;
   std::shared_ptr<LastRendered> last_rendered_;
 };
+
+/// `{"messages":[` newline, each item on its own line, `]}` newline. `add(content, item)` adds one and returns a
+/// Result<void>. Errors: those of `add`.
+template <class Items, class Add>
+Result<std::shared_ptr<const Content>> message_list(const Items& items, const Add& add) {
+  auto content = std::make_shared<Content>();
+  content->add_text("{\"messages\":[");
+  std::string_view before = "\n";
+  for (const auto& item : items) {
+    content->add_text(before);
+    if (const Result<void> added = add(*content, item); !added) {
+      return added.error();
+    }
+    before = ",\n";
+  }
+  content->add_text("\n]}\n");
+  return std::shared_ptr<const Content>(std::move(content));
+}
 
 }  // namespace arborfs

@@ -25,6 +25,7 @@ struct MessagePart {
   /// Of an image: the string in the record that holds its base64 text or its data: URL. Null, or a string that is
   /// neither, for an image whose bytes are elsewhere: it has a number but no file. Lives as long as the record.
   const json::Value* data = nullptr;
+  std::string call_id = {};  // of a call, where its result names it
 };
 
 /// The parts of one record, in the order in which people read them.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/log/log_index.h"
+#include "core/model/message.h"
 
 namespace arborfs {
 
@@ -57,7 +58,12 @@ struct Turn {
   void add_call(std::string id, std::string name, std::string arguments) {
     parts.push_back({TurnPart::Kind::tool_call, std::move(arguments), std::move(id), std::move(name)});
   }
+  /// The texts, reasoning, calls and images of a message, whose images are URLs.
+  void add(const Message& message);
   void add_image(TurnImage image) { parts.push_back({TurnPart::Kind::image, "", "", "", false, {std::move(image)}}); }
 };
+
+/// The output of a tool in a message, whose images are URLs.
+TurnPart result_in(const Message& message, std::string call_id, std::string tool = "");
 
 }  // namespace arborfs

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "core/render/code_fence.h"
+#include "core/render/text.h"
 
 namespace arborfs {
 namespace {

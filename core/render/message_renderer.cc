@@ -9,12 +9,11 @@
 #include "core/base/hash.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/parse_in_place.h"
 #include "core/json/utf8.h"
-#include "core/render/blocks.h"
-#include "core/render/images.h"
-#include "core/render/node.h"
+#include "core/render/markdown.h"
 #include "core/render/text.h"
+#include "core/render/text_sizes.h"
+#include "core/render/value_text.h"
 
 namespace arborfs {
 namespace {

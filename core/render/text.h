@@ -1,12 +1,120 @@
-// The text of an entry as people read it, and the rules that keep such texts safe and bounded. Terminal escapes and
-// other control characters are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S4). Pure functions, any thread.
+// Text as people read it, and the rules that keep it safe and bounded: terminal escapes and other control characters
+// are made visible, not sent (CONTRACT.md 2.5, FAILURES.md S1, S4). Pure functions, any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/log/log_index.h"
+
+/// Characters that must not reach a terminal or a file name as they are, and a scanner that replaces them with a
+/// spelling.
+namespace arborfs::chars {
+
+struct Char {
+  char32_t code = 0xFFFD;
+  std::uint32_t length = 1;  // bytes; of a maximal ill-formed part if not valid
+  bool valid = false;        // false for ill-formed bytes and for surrogates (code is then the surrogate)
+};
+
+/// The character that starts at `at`, which must be inside `text`.
+Char decode(std::string_view text, std::size_t at);
+
+/// C0 (newline and tab included), DEL, C1.
+bool is_control(char32_t code);
+/// Bidirectional controls, zero-width characters except U+200D, tag characters.
+bool is_invisible(char32_t code);
+/// White space beyond ASCII, line separators included.
+bool is_wide_space(char32_t code);
+
+/// Writes `code` to `out` in lower-case hex, at least `digits` digits; returns the end.
+char* put_hex(char32_t code, int digits, char* out);
+
+using Buffer = std::array<char, 16>;
+using CareTable = std::array<bool, 256>;
+
+/// The first bytes of characters that may need a spelling, in text known to be WTF-8, and the bytes in `more`.
+constexpr CareTable care_table(std::string_view more) {
+  CareTable table{};
+  for (std::size_t byte = 0; byte < 0x20; ++byte) {
+    table[byte] = byte != '\n' && byte != '\t';
+  }
+  for (const unsigned byte : {0x7FU, 0xC2U, 0xD8U, 0xE1U, 0xE2U, 0xEDU, 0xEFU, 0xF3U}) {
+    table[byte] = true;
+  }
+  for (const char byte : more) {
+    table[static_cast<unsigned char>(byte)] = true;
+  }
+  return table;
+}
+
+/// How many of the first bytes can be skipped at once, since none of them is in care_table(""): all up to the first
+/// that is, or to the last 63.
+std::size_t plain_bytes(std::string_view text);
+
+struct LineCount {
+  std::size_t all = 1;  // number of newlines + 1
+  std::size_t empty = 0;
+};
+LineCount count_lines(std::string_view text);
+
+/// Policies of scan(): kCare has the bytes to examine, spell() returns the replacement of a character, or a view
+/// without data to keep the character. kEscapes: characters that JSON escapes with a letter are escaped again.
+struct TextPolicy {  // keeps newlines and tabs
+  static constexpr bool kBlocks = true;
+  static constexpr bool kEscapes = false;
+  static constexpr CareTable kCare = care_table("");
+  static std::string_view spell(const Char& c, Buffer& buffer);
+};
+struct LinePolicy {  // turns newlines and tabs into spaces
+  static constexpr bool kBlocks = false;
+  static constexpr bool kEscapes = false;
+  static constexpr CareTable kCare = care_table("\n\t");
+  static std::string_view spell(const Char& c, Buffer& buffer);
+};
+struct JsonPolicy {  // inside a JSON string literal, both valid JSON and readable
+  static constexpr bool kBlocks = false;
+  static constexpr bool kEscapes = true;
+  static constexpr CareTable kCare = care_table("\n\t\"\\");
+  static std::string_view spell(const Char& c, Buffer& buffer);
+};
+
+/// Calls put(piece) with parts of `wtf8` and with spellings, in order.
+template <class Policy, class Put>
+void scan(std::string_view wtf8, Put&& put) {
+  const std::size_t size = wtf8.size();
+  std::size_t run = 0;
+  std::size_t at = 0;
+  Buffer buffer;
+  while (at < size) {
+    if constexpr (Policy::kBlocks) {
+      at += plain_bytes(wtf8.substr(at));
+    }
+    while (at < size && !Policy::kCare[static_cast<unsigned char>(wtf8[at])]) {
+      ++at;
+    }
+    if (at < size) {
+      const Char c = decode(wtf8, at);
+      const std::string_view spelling = Policy::spell(c, buffer);
+      if (spelling.data() != nullptr) {
+        put(wtf8.substr(run, at - run));
+        put(spelling);
+        run = at + c.length;
+      }
+      at += c.length;
+    }
+  }
+  put(wtf8.substr(run));
+}
+
+}  // namespace arborfs::chars
 
 namespace arborfs {
 
@@ -36,5 +144,54 @@ std::string first_line_of(std::string_view text, std::size_t columns);
 std::string visible(std::string_view wtf8);
 /// The same on one line: newlines and tabs become spaces; cut to `columns` characters with an ellipsis.
 std::string visible_line(std::string_view wtf8, std::size_t columns);
+
+/// A line that opens or closes a block of code in Markdown: three or more backticks or tildes (CommonMark).
+struct CodeFence {
+  std::size_t indent = 0;  // spaces
+  char character = '`';
+  std::size_t length = 0;
+  std::string_view info;  // the words after it, without white space around them
+
+  /// True if it closes a block that `opened` opened.
+  [[nodiscard]] bool closes(const CodeFence& opened) const {
+    return character == opened.character && length >= opened.length && info.empty();
+  }
+};
+
+/// The fence that a line is, whatever its indentation; nothing for another line.
+inline std::optional<CodeFence> code_fence_in(std::string_view line) {
+  constexpr std::size_t kShortest = 3;
+  constexpr std::string_view kBlank = " \t";
+  CodeFence fence;
+  fence.indent = std::min(line.find_first_not_of(' '), line.size());
+  line.remove_prefix(fence.indent);
+  if (line.empty() || (line[0] != '`' && line[0] != '~')) {
+    return std::nullopt;
+  }
+  fence.character = line[0];
+  fence.length = std::min(line.find_first_not_of(fence.character), line.size());
+  line.remove_prefix(fence.length);
+  const std::size_t begin = std::min(line.find_first_not_of(kBlank), line.size());
+  fence.info = line.substr(begin, std::max(line.find_last_not_of(kBlank) + 1, begin) - begin);
+  const bool is_inline_code = fence.character == '`' && fence.info.find('`') != std::string_view::npos;
+  return fence.length < kShortest || is_inline_code ? std::nullopt : std::optional(fence);
+}
+
+struct CodeBlock {
+  std::string language;  // the first word after the fence, "" for none
+  std::string text;      // its lines, each with its newline
+};
+
+/// The code of a Markdown text: the blocks between fences of three or more backticks or tildes, by the rules of
+/// CommonMark: a block ends at a fence of the same character that is at least as long, or at the end of the text. A
+/// fence may be indented by any number of spaces, as in a list; that many are removed from the lines of its block.
+std::vector<CodeBlock> code_blocks(std::string_view markdown);
+
+/// The text without the elements `<name>…</name>` and `<name …>…</name>` of these names, and without white space at its
+/// ends. An element that does not end takes the rest of the text with it.
+std::string without_elements(std::string_view text, std::span<const std::string_view> names);
+
+/// What the first element of this name contains, without white space at its ends; "" if there is none.
+std::string_view element_in(std::string_view text, std::string_view name);
 
 }  // namespace arborfs

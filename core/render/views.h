@@ -47,12 +47,8 @@ std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> step
 
 /// The whole tree drawn with box characters: ordinal, role or type, id, the first words, labels in [..], `<- leaf`.
 /// A run of entries without a branch stays in one column. `first_words(ordinal)` gives one line of text.
-class TreeText {
- public:
-  virtual ~TreeText() = default;
-  [[nodiscard]] virtual std::string first_words(Ordinal ordinal) const = 0;
-};
-std::string draw_tree(const LogIndex& index, Ordinal leaf, const TreeText& text);
+using FirstWords = std::function<std::string(Ordinal ordinal)>;
+std::string draw_tree(const LogIndex& index, Ordinal leaf, const FirstWords& first_words);
 
 /// Which agent a session belongs to, for session.json.
 struct SessionOrigin {
@@ -132,5 +128,24 @@ struct WholeRecord {
 std::vector<WholeRecord> find_whole_records(std::string_view damaged_bytes);
 /// The ids of the records in the first MiB.
 std::vector<std::string> whole_records(std::string_view damaged_bytes);
+
+/// draw_tree() in steps, for an index that other threads may extend in between. Used by one thread.
+class TreeDrawing {
+ public:
+  /// Takes the current labels of `index`. Marks `leaf`.
+  TreeDrawing(const LogIndex& index, Ordinal leaf);
+  ~TreeDrawing();
+  TreeDrawing(const TreeDrawing&) = delete;
+  TreeDrawing& operator=(const TreeDrawing&) = delete;
+
+  /// The tree to draw; call it before the first draw().
+  void set_tree(Tree tree);
+  /// Draws the next `most` lines. `index` is the same one, which may have grown since. False if all have been drawn.
+  bool draw(const LogIndex& index, const FirstWords& first_words, std::size_t most, std::string& out);
+
+ private:
+  class Lines;
+  std::unique_ptr<Lines> lines_;
+};
 
 }  // namespace arborfs

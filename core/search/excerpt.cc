@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/json/fold.h"
 #include "core/json/js_text.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::search {
 

@@ -9,8 +9,8 @@
 
 #include "core/base/result_macros.h"
 #include "core/os/state_dir.h"
+#include "core/sqlite/database.h"
 #include "core/sqlite/fixed_width_tokenizer.h"
-#include "core/sqlite/own_database.h"
 
 namespace arborfs::search {
 

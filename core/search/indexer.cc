@@ -12,7 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
 #include "core/base/thread_slice.h"
-#include "core/json/fold.h"
+#include "core/json/utf8.h"
 #include "core/log/log_age.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
@@ -85,7 +85,7 @@ SessionIndexer::Followed SessionIndexer::take(const Session& session, const std:
   }
   Followed made;
   made.number = session.number();
-  made.shared.reset(new Session::Shared{.store = store, .generations = generations_});
+  made.shared.reset(new Session::Shared{.store = store, .number = session.store_number(), .generations = generations_});
   made.session = std::make_shared<Session>(made.number, FoundLog{session.place(), {}, {}}, *made.shared);
   return made;
 }

@@ -4,7 +4,6 @@
 
 #include "core/base/result_macros.h"
 #include "core/json/date.h"
-#include "core/json/fold.h"
 #include "core/json/utf8.h"
 
 namespace arborfs::search {

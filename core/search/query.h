@@ -15,7 +15,7 @@
 namespace arborfs::search {
 
 struct Query {
-  std::vector<std::string> wanted;    // folded (fold.h)
+  std::vector<std::string> wanted;    // folded (utf8.h)
   std::vector<std::string> unwanted;  // folded
   // Filters on sessions; "" for none.
   std::string agent;

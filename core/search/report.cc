@@ -128,7 +128,7 @@ ShownMatch shown_match(const Found& found, std::size_t rank) {
   ShownMatch shown{match,
                    found.view->id_of(at),
                    at.project->name,
-                   at.session()->outline(),
+                   at.session()->summary(),
                    found.view->path_of(at),
                    session_name(*at.session(), kLineCharacters),
                    ""};

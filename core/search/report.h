@@ -17,7 +17,7 @@ struct ShownMatch {
   const Match& match;
   const std::string& id;       // as in by-id/
   const std::string& project;  // its name
-  Session::Outline session;
+  Session::Summary session;
   std::string path;  // CatalogView::path_of
   std::string name;  // session_name()
   std::string link;  // its name in search/<query>/: the rank and a slug of that name

@@ -13,7 +13,7 @@
 #include "core/base/parallel_for.h"
 #include "core/base/result_macros.h"
 #include "core/base/wanted.h"
-#include "core/json/fold.h"
+#include "core/json/utf8.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"

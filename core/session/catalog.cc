@@ -1,11 +1,15 @@
 #include "core/session/catalog.h"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <list>
+#include <tuple>
+#include <utility>
 
-#include "core/session/catalog_known.h"
+#include "core/base/parallel_for.h"
+#include "core/os/links.h"
+#include "core/os/submounts.h"
 #include "core/session/loaded_indexes.h"
-#include "core/session/parallel_scan.h"
 #include "core/session/view_cache.h"
 
 namespace arborfs {
@@ -13,8 +17,97 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kMaxErrors = 20;
+constexpr std::string_view kSecondName = "another name of a session's log";
+
+/// The store, device and inode of a file, whatever its names are.
+using FileOfStore = std::tuple<std::uint8_t, std::uint64_t, std::uint64_t>;
+
+FileOfStore file_of(std::uint8_t store, const FileStat& st) {
+  return {store, st.dev, st.ino};
+}
+
+LogFolder whole(std::size_t store) {
+  return {static_cast<std::uint8_t>(store), std::string(kWholeStore)};
+}
+
+/// True if the path, or a link on its way, leads into one of the mounts.
+bool leads_into(const std::set<std::string>& mounts, const std::string& path) {
+  const auto real = real_path_outside(path, mounts);
+  return !real && real.error().code == own_mount().code;
+}
+
+/// The folders whose file systems a submount of this store needs.
+std::vector<std::string> needed_by(const SessionStore& store, const LogFolder& submount) {
+  const StorePaths& paths = store.paths();
+  return submount.name == kWholeStore ? std::vector{paths.agent_dir, paths.sessions}
+                                      : std::vector{folder_path(paths.sessions, submount.name)};
+}
+
+/// By folder: its logs with their heads, as StoreSet::logs found them, or the error.
+using FolderScans = std::map<LogFolder, Result<std::vector<FoundLog>>>;
+
+/// Scans these folders on two threads.
+FolderScans scan_folders(const StoreSet& stores, const std::set<LogFolder>& folders) {
+  const std::vector<LogFolder> names(folders.begin(), folders.end());
+  std::vector<std::optional<Result<std::vector<FoundLog>>>> looks(names.size());
+  parallel_for(names.size(),
+               [&](std::size_t i) { looks[i] = stores.logs(names[i], [](const LogPlace&) { return true; }); });
+  FolderScans found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    found.emplace(names[i], std::move(*looks[i]));
+  }
+  return found;
+}
 
 }  // namespace
+
+/// The state that the sessions of one store share.
+struct Catalog::OfStore {
+  OfStore(const std::shared_ptr<SessionStore>& store, std::uint8_t number, const std::string& folder, Catalog& catalog)
+      : state(*store, folder), shared{store,
+                                      number,
+                                      &catalog.feed_,
+                                      &state,
+                                      catalog.documents_.get(),
+                                      catalog.loaded_.get(),
+                                      catalog.generations_} {}
+  StoreState state;
+  Session::Shared shared;
+};
+
+/// The findings of one rescan, before they are sorted into moved, new and vanished logs.
+struct Catalog::Placing {
+  FolderScans found;  // folders that have been listed already
+  std::list<FoundLog> appeared;
+  std::vector<SessionPtr> missing;
+  std::vector<SessionPtr> changed;
+
+  /// The new place of a log that is missing; appeared.end() if it was not found.
+  [[nodiscard]] std::list<FoundLog>::iterator place_of(const Session& gone) {
+    return std::find_if(appeared.begin(), appeared.end(),
+                        [stat = gone.stat(), store = gone.store_number()](const FoundLog& log) {
+                          return log.place.store == store && log.stat.same_file(stat);
+                        });
+  }
+  [[nodiscard]] bool has_lost_any() {
+    return std::any_of(missing.begin(), missing.end(),
+                       [this](const SessionPtr& gone) { return place_of(*gone) == appeared.end(); });
+  }
+};
+
+struct Catalog::Known {
+  std::map<LogPlace, SessionPtr> sessions;
+  /// Why a name in a folder of logs is no session (FoundLog::left_out); with the file "", why the folder has no logs.
+  std::map<LogPlace, std::string> left_out;
+  std::set<LogPlace> linked;  // sessions, and names in left_out, to which a symbolic link leads
+  std::set<LogFolder> submounts;
+  std::map<LogFolder, std::unique_ptr<std::mutex>>
+      submount_turns;                                    // like rescan_mutex_, for each that ever was a submount
+  std::map<std::string, std::uint32_t> project_numbers;  // by cwd
+  std::uint32_t last_session = 0;
+  std::uint32_t last_project = 0;
+  std::uint64_t version = 0;
+};
 
 Catalog::Catalog(StoreSet stores, std::string home, const std::string& state,
                  std::optional<std::size_t> most_index_bytes)
@@ -33,7 +126,7 @@ Catalog::~Catalog() {
 std::vector<std::unique_ptr<Catalog::OfStore>> Catalog::states_in(const std::string& folder) {
   std::vector<std::unique_ptr<OfStore>> states;
   for (const auto& store : stores_) {
-    states.push_back(std::make_unique<OfStore>(store, folder, *this));
+    states.push_back(std::make_unique<OfStore>(store, static_cast<std::uint8_t>(states.size()), folder, *this));
   }
   return states;
 }
@@ -141,7 +234,7 @@ void Catalog::settle(Placing& placing, std::vector<SessionPtr>& added, std::vect
 /// Called before the sessions become visible: their names come from their heads.
 void Catalog::read_heads(const std::vector<SessionPtr>& added) {
   for (const auto& session : added) {
-    if (session->has_head()) {
+    if (session->has(Depth::head)) {
       continue;
     }
     if (auto read = session->refresh(Depth::head); !read && read.error().code != Errc::not_found) {
@@ -379,6 +472,313 @@ void Catalog::refresh_known(const SessionPtr& session) {
     rebuild_view();
     publish_catalog_changed();
   }
+}
+
+/// The caller holds mutex_.
+void Catalog::forget_left_out(const LogFolder& folder) {
+  const auto is_in = [&folder](const LogPlace& place) { return place.in() == folder; };
+  const LogPlace first{folder.name, "", folder.store};
+  auto& left_out = known_->left_out;
+  for (auto at = left_out.lower_bound(first); at != left_out.end() && is_in(at->first);) {
+    at = left_out.erase(at);
+  }
+  auto& linked = known_->linked;
+  for (auto at = linked.lower_bound(first); at != linked.end() && is_in(*at);) {
+    at = linked.erase(at);
+  }
+}
+
+/// A folder whose logs cannot be listed. Its known sessions stay.
+void Catalog::leave_out(const LogFolder& folder, const Error& error) {
+  bool is_new = false;
+  {
+    const std::lock_guard lock(mutex_);
+    std::string& reason = known_->left_out[LogPlace{folder.name, "", folder.store}];
+    is_new = reason != error.message;
+    reason = error.message;
+  }
+  if (is_new) {
+    note_error("folder " + folder.name + ": " + error.message);
+  }
+}
+
+/// Folders that a scan of all did not find any more, or of `only` this store. Submounts are scanned on their own.
+void Catalog::forget_other_folders(const std::set<LogFolder>& folders, std::optional<std::uint8_t> only) {
+  const std::lock_guard lock(mutex_);
+  const auto& submounts = known_->submounts;
+  const auto is_other = [&](const LogPlace& place) {
+    const bool is_scanned_here =
+        only ? place.store == *only : !submounts.contains({place.store, std::string(kWholeStore)});
+    return is_scanned_here && !folders.contains(place.in()) && !submounts.contains(place.in());
+  };
+  std::erase_if(known_->left_out, [&](const auto& row) { return is_other(row.first); });
+  std::erase_if(known_->linked, is_other);
+}
+
+/// A file with several names is one session: under a name to which no link leads if it has one, else under the first in
+/// the order of places. A known session gives way to a better name: it moves there.
+void Catalog::leave_out_second_names(Placing& placing) {
+  if (placing.appeared.empty()) {
+    return;
+  }
+  std::map<FileOfStore, SessionPtr> known;
+  for (const auto& session : all_sessions()) {
+    if (std::find(placing.missing.begin(), placing.missing.end(), session) == placing.missing.end()) {
+      known.emplace(file_of(session->store_number(), session->stat()), session);
+    }
+  }
+  placing.appeared.sort([](const auto& a, const auto& b) { return a.is_linked < b.is_linked; });  // keeps their order
+  std::set<FileOfStore> appeared;
+  for (auto log = placing.appeared.begin(); log != placing.appeared.end();) {
+    const FileOfStore file = file_of(log->place.store, log->stat);
+    bool is_second = log->stat.ino != 0 && !appeared.insert(file).second;
+    const auto first = known.find(file);
+    if (!is_second && log->stat.ino != 0 && first != known.end() && is_still(*first->second, log->stat)) {
+      is_second = !gives_way(*first->second, *log);
+      if (!is_second) {
+        give_way(first->second, placing);
+      }
+    }
+    if (is_second) {
+      const std::lock_guard lock(mutex_);
+      known_->left_out.emplace(log->place, kSecondName);
+      log = placing.appeared.erase(log);
+    } else {
+      ++log;
+    }
+  }
+}
+
+/// Lets settle() move the session to its better name.
+void Catalog::give_way(const SessionPtr& session, Placing& placing) {
+  placing.missing.push_back(session);
+  const std::lock_guard lock(mutex_);
+  known_->left_out.emplace(session->place(), kSecondName);
+}
+
+/// True if the session's own name leads to this file now.
+bool Catalog::is_still(const Session& session, const FileStat& file) const {
+  const auto now = session.store().stat(session.place());
+  return now && now->same_file(file);
+}
+
+bool Catalog::gives_way(const Session& session, const FoundLog& better) const {
+  const LogPlace place = session.place();
+  const std::lock_guard lock(mutex_);
+  const bool is_linked = known_->linked.contains(place);
+  return std::tie(better.is_linked, better.place) < std::tie(is_linked, place);
+}
+
+void Catalog::look_at_links() {
+  std::vector<LogPlace> linked;
+  {
+    const std::lock_guard lock(mutex_);
+    linked.assign(known_->linked.begin(), known_->linked.end());
+  }
+  for (const LogPlace& place : linked) {
+    const SessionPtr session = is_submount(place.in()) ? nullptr : at(place);
+    const auto now = session ? session->store().stat(place) : Result<FileStat>(FileStat());
+    if (session && (!now || session->looks_changed(*now))) {
+      touch(place);
+    }
+  }
+}
+
+/// Notifies readers that know the session by its old names; they find its new name themselves.
+void Catalog::publish_move(const CatalogView& before, const MovedSession& moved) {
+  Change gone;
+  gone.kind = Change::Kind::session_removed;
+  gone.session = moved.session->number();
+  gone.session_id = moved.identity.id;
+  gone.path = moved.path_before;
+  gone.starter = before.starter_of(gone.session);
+  const auto is_it = [&](const auto& row) { return row.second == moved.session; };
+  if (before.by_id_prefix(encoded_name(moved.identity.id)) != moved.session) {
+    const auto old_name = std::find_if(before.by_id.begin(), before.by_id.end(), is_it);
+    gone.session_id = old_name == before.by_id.end() ? "" : old_name->first;
+  }
+  feed_.publish(std::move(gone));
+  publish(moved.session, Change::Kind::session_added, *view());
+}
+
+void Catalog::publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen) {
+  Change change;
+  change.kind = kind;
+  change.session = session->number();
+  change.session_id = session->identity().id;
+  change.path = session->shown_path();
+  change.starter = seen.starter_of(change.session);
+  feed_.publish(std::move(change));
+}
+
+std::uint32_t Catalog::project_number(const std::string& cwd) {
+  const std::lock_guard lock(mutex_);
+  auto& number = known_->project_numbers[cwd];
+  if (number == 0) {
+    number = ++known_->last_project;
+  }
+  return number;
+}
+
+std::optional<std::string> Catalog::cwd_of_project(std::uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(known_->project_numbers.begin(), known_->project_numbers.end(),
+                                  [&](const auto& row) { return row.second == number; });
+  return found == known_->project_numbers.end() ? std::nullopt : std::optional(found->first);
+}
+
+void Catalog::rebuild_view() {
+  const std::lock_guard naming(naming_mutex_);
+  std::vector<MovedSession> moved;
+  auto made = make_catalog_view(
+      all_sessions(), home_, [this](const std::string& cwd) { return project_number(cwd); }, moved);
+  const CatalogViewPtr before = view();
+  {
+    const std::lock_guard lock(mutex_);
+    made->version = ++known_->version;
+    view_ = std::move(made);
+  }
+  for (const auto& one : moved) {
+    publish_move(*before, one);
+  }
+}
+
+std::vector<NamedSession> Catalog::terminals(const Hanging& hanging) const {
+  std::vector<NamedSession> named;
+  std::unordered_set<std::string> taken;
+  for (const auto& crumb : stores_.breadcrumbs(hanging.stores())) {
+    if (const auto session = at(crumb.place)) {
+      named.push_back({unique_name(encoded_name(crumb.terminal), taken), session});
+    }
+  }
+  return named;
+}
+
+std::vector<LeftOut> Catalog::left_out() const {
+  std::map<LogPlace, std::string> found;
+  {
+    const std::lock_guard lock(mutex_);
+    found = known_->left_out;
+  }
+  std::vector<LeftOut> all;
+  for (auto& [place, reason] : found) {
+    const SessionStore& store = *stores_.at(place.store);
+    const bool is_folder = place.file.empty();
+    all.push_back({place.store, is_folder ? folder_path(store.paths().sessions, place.folder) : store.path_of(place),
+                   std::move(reason)});
+  }
+  return all;
+}
+
+std::set<std::uint8_t> Hanging::stores() const {
+  std::set<std::uint8_t> numbers;
+  for (const auto& [submount, sentence] : submounts) {
+    if (submount.name == kWholeStore) {
+      numbers.insert(submount.store);
+    }
+  }
+  return numbers;
+}
+
+std::vector<LogFolder> Catalog::submounts() const {
+  const std::lock_guard lock(mutex_);
+  return {known_->submounts.begin(), known_->submounts.end()};
+}
+
+std::optional<LogFolder> Catalog::submount_of(const LogFolder& folder) const {
+  if (!has_submounts_) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(mutex_);
+  for (const LogFolder& submount : {whole(folder.store), folder}) {
+    if (known_->submounts.contains(submount)) {
+      return submount;
+    }
+  }
+  return std::nullopt;
+}
+
+void Catalog::find_submounts() {
+  std::set<LogFolder> found;
+  const auto served = mounts_served_elsewhere();
+  for (std::size_t number = 0; number < stores_.size(); ++number) {
+    const StorePaths& paths = stores_.at(number)->paths();
+    if (leads_into(served, paths.agent_dir) || leads_into(served, paths.sessions)) {
+      found.insert(whole(number));
+      continue;
+    }
+    for (const std::string& name : mounts_below(paths.sessions)) {
+      found.insert({static_cast<std::uint8_t>(number), name});
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  known_->submounts = std::move(found);
+  has_submounts_ = !known_->submounts.empty();
+}
+
+/// The mutex that a rescan of this folder holds.
+std::mutex& Catalog::turn_of(const LogFolder& folder) {
+  const auto submount = submount_of(folder);
+  if (!submount) {
+    return rescan_mutex_;
+  }
+  const std::lock_guard lock(mutex_);
+  auto& turn = known_->submount_turns[*submount];
+  if (!turn) {
+    turn = std::make_unique<std::mutex>();
+  }
+  return *turn;
+}
+
+void Catalog::rescan_submount(const LogFolder& submount) {
+  if (submount.name == kWholeStore) {
+    rescan_store(submount.store);
+  } else {
+    rescan_in_turn(turn_of(submount), {submount});
+  }
+  for (const auto& session : all_sessions()) {
+    if (submount_of(session->place().in()) == submount) {
+      session->reload_leaf();
+    }
+  }
+}
+
+void Catalog::rescan_store(std::uint8_t store) {
+  const std::lock_guard scanning(turn_of(whole(store)));
+  auto known = all_sessions();
+  std::erase_if(known, [store](const SessionPtr& session) { return session->store_number() != store; });
+  rescan_all(known, store);
+  look_for_blobs_of(*states_[store]);
+}
+
+Hanging Catalog::hanging() const {
+  const auto all = submounts();
+  std::set<std::string> folders;
+  for (const LogFolder& submount : all) {
+    const auto needed = needed_by(*stores_.at(submount.store), submount);
+    folders.insert(needed.begin(), needed.end());
+  }
+  const auto silent = pulse_.silent(folders);
+  Hanging found;
+  for (const LogFolder& submount : all) {
+    const SessionStore& store = *stores_.at(submount.store);
+    const auto needed = needed_by(store, submount);
+    const auto hangs =
+        std::find_if(needed.begin(), needed.end(), [&](const auto& path) { return silent.contains(path); });
+    if (hangs != needed.end()) {
+      found.submounts[submount] = "the store of " + std::string(store.format().agent) + " at " +
+                                  store.paths().agent_dir + " does not answer: the file system of " + *hangs + " hangs";
+    }
+  }
+  return found;
+}
+
+bool Catalog::is_in(const Session& session, const Hanging& hanging) const {
+  if (hanging.submounts.empty()) {
+    return false;
+  }
+  const auto submount = submount_of(session.place().in());
+  return submount && hanging.submounts.contains(*submount);
 }
 
 }  // namespace arborfs

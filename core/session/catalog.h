@@ -14,13 +14,12 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/base/left_behind.h"
 #include "core/os/folder_pulse.h"
 #include "core/os/state_dir.h"
+#include "core/session/catalog_view.h"
 #include "core/session/change_feed.h"
 #include "core/session/session.h"
 #include "core/session/store_state.h"
@@ -28,77 +27,6 @@
 #include "core/store/store_set.h"
 
 namespace arborfs {
-
-/// The sessions in one folder of the mount.
-struct SessionFolder {
-  std::vector<std::pair<std::string, SessionPtr>> sessions;  // by shown name, byte order
-  /// The sessions of other agents than omp and pi by their names without the agent, byte order; names that several
-  /// have, and names that are shown, are left out.
-  std::vector<std::pair<std::string, SessionPtr>> native_names;
-  [[nodiscard]] SessionPtr find(std::string_view shown_name) const;
-  [[nodiscard]] SessionPtr find_native(std::string_view native_name) const;
-};
-using SessionFolderPtr = std::shared_ptr<const SessionFolder>;
-
-struct Project : SessionFolder {
-  std::uint32_t number = 0;  // never reused, from 1
-  std::string name;          // as shown, unique
-  std::string cwd;           // "" when unknown
-};
-using ProjectPtr = std::shared_ptr<const Project>;
-
-/// Where a view shows a session.
-struct ShownAt {
-  ProjectPtr project;         // its own, or for one in children/ that of the session from which all began
-  SessionFolderPtr folder;    // `project`, or the children of `starter`
-  std::size_t at = 0;         // in folder->sessions
-  std::uint32_t starter = 0;  // the number of the session in whose children/ it is; 0 for one in its project
-  std::size_t id_at = 0;      // in CatalogView::by_id
-  [[nodiscard]] const std::string& name() const { return folder->sessions[at].first; }
-  [[nodiscard]] const SessionPtr& session() const { return folder->sessions[at].second; }
-};
-
-/// One state of the catalog.
-struct CatalogView {
-  std::vector<ProjectPtr> projects;  // byte order of names
-  /// Encoded session id, byte order. Of equal ids the first keeps the plain one; others of its store get ~2, those of
-  /// other stores @<agent>.
-  std::vector<std::pair<std::string, SessionPtr>> by_id;
-  std::map<std::string_view, std::vector<std::uint32_t>>
-      by_agent;                                      // places in by_id, ascending, of each agent that has sessions
-  std::map<LogFolder, std::string> by_folder;        // the folder in the store -> project name
-  std::unordered_map<std::uint32_t, ShownAt> where;  // by session number; all sessions
-  std::vector<const ShownAt*> shown;  // in `where`: those in projects in the order of the tree, then those in children/
-  std::unordered_map<std::uint32_t, SessionFolderPtr> children;  // by the number of the session that started them
-  std::uint64_t version = 0;
-
-  CatalogView() = default;
-  CatalogView(const CatalogView&) = delete;  // it points into itself
-  [[nodiscard]] ProjectPtr project(std::string_view name) const;
-  [[nodiscard]] ProjectPtr project(std::uint32_t number) const;
-  [[nodiscard]] SessionPtr session(std::uint32_t number) const;
-  /// Its path in the mount: projects/<project>/<session>; for a session in children/, the path of the session that
-  /// started it followed by /children/<session>. "" if the session is not shown.
-  [[nodiscard]] std::string path_of(std::uint32_t number) const;
-  [[nodiscard]] std::string path_of(const ShownAt& place) const;
-  /// True if the session is in the children/ of another session.
-  [[nodiscard]] bool is_child(std::uint32_t number) const;
-  /// As by-id/ names it.
-  [[nodiscard]] const std::string& id_of(const ShownAt& place) const { return by_id[place.id_at].first; }
-  /// The project that the sessions of a folder with this name belong to, in the first store that has one.
-  [[nodiscard]] ProjectPtr project_of_folder(std::string_view folder) const;
-  /// Finds a session by its id or a unique prefix of it; null if none or several match.
-  [[nodiscard]] SessionPtr by_id_prefix(std::string_view id) const;
-  /// The same among the sessions of one agent.
-  [[nodiscard]] SessionPtr by_id_prefix(std::string_view id, std::string_view agent) const;
-  /// Splits AGENT:ID; the agent is "" if the word does not begin with an agent that has sessions.
-  struct AgentAndId {
-    std::string_view agent;
-    std::string_view id;
-  };
-  [[nodiscard]] AgentAndId split_agent(std::string_view spelled) const;
-};
-using CatalogViewPtr = std::shared_ptr<const CatalogView>;
 
 /// A session and the name of a link to it.
 struct NamedSession {
@@ -112,9 +40,6 @@ struct Hanging {
   /// The numbers of the stores of which nothing answers.
   [[nodiscard]] std::set<std::uint8_t> stores() const;
 };
-
-struct Families;
-class ViewCache;
 
 class Catalog {
  public:
@@ -187,14 +112,14 @@ class Catalog {
   [[nodiscard]] std::optional<std::string> cwd_of_project(std::uint32_t number) const;
 
   /// Newest first by the log's mtime, at most `limit`, without those in children/.
-  [[nodiscard]] std::vector<SessionPtr> recent(std::size_t limit = 50) const;
+  [[nodiscard]] std::vector<SessionPtr> recent(std::size_t limit = 50) const { return view()->recent(limit); }
   /// Without those of stores that hang.
   [[nodiscard]] std::vector<NamedSession> terminals(const Hanging& hanging) const;
 
   /// Finds the session that a user names by a path (in the store or in a mount), an id, a unique prefix, its name in
   /// projects/, the name of its log, or `latest`; all but a path may follow the agent and a colon. Errors: not_found,
   /// invalid_argument (several sessions match).
-  [[nodiscard]] Result<SessionPtr> find(const std::string& spelled) const;
+  [[nodiscard]] Result<SessionPtr> find(const std::string& spelled) const { return view()->find(spelled, stores_); }
 
   /// This process has just moved the session's log to `to`.
   void relocate(const SessionPtr& session, const LogPlace& to);
@@ -207,6 +132,8 @@ class Catalog {
   [[nodiscard]] StoreState& state_of(const Session& session) const { return state(session.store_number()); }
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
+  /// Projects, terminals or recent changed, but no single session.
+  void publish_catalog_changed();
   [[nodiscard]] ViewCache& documents() const { return *documents_; }
   /// What the last scans left out of the stores, in the order of stores, folders and names.
   [[nodiscard]] std::vector<LeftOut> left_out() const;
@@ -217,7 +144,6 @@ class Catalog {
  private:
   struct Known;
   struct Placing;
-  struct Placed;
   struct OfStore;
   [[nodiscard]] std::vector<std::unique_ptr<OfStore>> states_in(const std::string& folder);
   [[nodiscard]] std::set<LogFolder> folders_to_scan(const std::vector<SessionPtr>& known,
@@ -243,23 +169,10 @@ class Catalog {
   /// True if there is no log at `place` any more.
   [[nodiscard]] bool has_left(const LogPlace& place) const;
   void publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen);
-  void publish_catalog_changed();
-  void publish_move(const CatalogView& old_view, const Placed& moved);
+  void publish_move(const CatalogView& before, const MovedSession& moved);
   void rebuild_view();
-  void name_by_id(CatalogView& view, const std::vector<Placed>& sessions) const;
-  void add_projects(CatalogView& view, std::vector<Placed>& sessions);
-  [[nodiscard]] static Families families_among(const std::vector<Placed>& sessions);
-  void add_children(CatalogView& view, std::vector<Placed>& sessions, const Families& families);
-  [[nodiscard]] ProjectPtr make_project(const std::vector<Placed*>& members, std::string name);
-  static void fill(SessionFolder& folder, const std::string& path, const std::vector<Placed*>& members,
-                   std::unordered_set<std::string> taken);
-  static std::string shown_name(const Placed& placed);
-  static std::vector<std::pair<std::string, SessionPtr>> native_names(const std::vector<Placed*>& members,
-                                                                      const std::unordered_set<std::string>& shown);
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
-  [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path) const;
-  [[nodiscard]] Result<SessionPtr> find_latest(std::string_view agent) const;
   const StoreSet stores_;
   const std::string home_;
   ChangeFeed feed_;

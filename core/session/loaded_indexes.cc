@@ -20,7 +20,7 @@ void give_back_gaps() {
 }  // namespace
 
 void LoadedIndexes::note(const std::shared_ptr<Session>& session) {
-  if (take_in(session) && let_go_superfluous(SIZE_MAX, nullptr)) {
+  if (take_in(session) && evict_superfluous(SIZE_MAX, nullptr)) {
     give_back_gaps();
   }
 }
@@ -34,19 +34,19 @@ void LoadedIndexes::tidy(const MayWait& may_wait) {
       return;
     }
   }
-  if (let_go_superfluous(kAtATime, may_wait) || has_changed) {
+  if (evict_superfluous(kAtATime, may_wait) || has_changed) {
     give_back_gaps();
   }
 }
 
 /// True if it evicted any.
-bool LoadedIndexes::let_go_superfluous(std::size_t most, const MayWait& may_wait) {
+bool LoadedIndexes::evict_superfluous(std::size_t most, const MayWait& may_wait) {
   bool is_less = false;
   auto unused = superfluous();
   std::erase_if(unused, [&](const auto& session) { return may_wait && may_wait(*session); });
   unused.resize(std::min(unused.size(), most));
   for (const auto& session : unused) {
-    if (session->let_go()) {
+    if (session->evict()) {
       take_in(session);
       is_less = true;
     }

@@ -1,6 +1,6 @@
 // Bounds the memory of unused indexes and details over all sessions: those unused for longest are evicted, and read
-// again when they are needed (Session::let_go). Data that is in use or was used a moment ago is never evicted and does
-// not count. Thread-safe; mutex_ comes before the locks of sessions but is not held during let_go().
+// again when they are needed (Session::evict). Data that is in use or was used a moment ago is never evicted and does
+// not count. Thread-safe; mutex_ comes before the locks of sessions but is not held during evict().
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ class LoadedIndexes {
     std::size_t bytes = 0;
   };
   bool take_in(const std::shared_ptr<Session>& session);
-  bool let_go_superfluous(std::size_t most, const MayWait& may_wait);
+  bool evict_superfluous(std::size_t most, const MayWait& may_wait);
   std::vector<std::shared_ptr<Session>> superfluous();
   const std::size_t most_bytes_;
   std::mutex mutex_;

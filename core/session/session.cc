@@ -1,145 +1,60 @@
 #include "core/session/session.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/clock.h"
+#include "core/base/result_macros.h"
 #include "core/log/log_age.h"
 #include "core/log/log_reader.h"
 #include "core/session/loaded_indexes.h"
 
 namespace arborfs {
 
+namespace {
+
+/// While it lives for long work, is_quick() is false.
+class LongWork {
+ public:
+  LongWork(std::atomic<bool>& flag, std::uint64_t bytes) : flag_(flag) { flag_ = bytes > Session::kQuickBytes; }
+  ~LongWork() { flag_ = false; }
+  LongWork(const LongWork&) = delete;
+  LongWork& operator=(const LongWork&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace
+
 Error session_changed() {
   return {Errc::stale, "the session changed during the read; try again"};
 }
 
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
-    : number_(number),
-      store_number_(found.place.store),
-      shared_(shared),
-      format_(shared.store->format_of(found.place)),
-      place_(std::move(found.place)) {
-  head_.stat = found.stat;
-  if (found.head) {
-    head_.header = std::move(found.head->header);
-    head_loaded_ = true;
-    racy_ = is_younger(found.stat.mtime_ns, found.head->read_ns, kRacyNanos);
-    ++epoch_;
-  }
-}
-
-bool Session::has_head() const {
-  const std::shared_lock lock(mutex_);
-  return head_loaded_;
-}
-
-LogPlace Session::place() const {
-  const std::shared_lock lock(mutex_);
-  return place_;
-}
-
-std::string Session::stem() const {
-  const std::shared_lock lock(mutex_);
-  return std::string(place_.stem());
-}
-
-Session::Head Session::head() const {
-  const std::shared_lock lock(mutex_);
-  return head_;
-}
-
-std::string Session::title() const {
-  const std::shared_lock lock(mutex_);
-  return head_.header.title;
-}
-
-Session::Standing Session::standing() const {
-  const std::shared_lock lock(mutex_);
-  return {head_.header.cwd, head_.header.id, agent_locked(), head_.header.started_by};
-}
-
-Session::Outline Session::outline() const {
-  const std::shared_lock lock(mutex_);
-  return {head_.header.title, agent_locked(), head_.stat.mtime_ns};
-}
-
-std::int64_t Session::mtime_ns() const {
-  const std::shared_lock lock(mutex_);
-  return head_.stat.mtime_ns;
-}
-
-FileStat Session::stat() const {
-  const std::shared_lock lock(mutex_);
-  return head_.stat;
-}
-
-bool Session::is_known_since(Clock::time_point when, Depth depth) const {
-  if (looked_.load() < when) {
-    return false;
-  }
-  const std::shared_lock lock(mutex_);
-  return head_loaded_ && has_locked(depth);
-}
+    : number_(number), shared_(shared), place_(found.place), state_(*shared.store, found) {}
 
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
-  const bool ageing = index_ && !tail_aged_ && !is_younger(st.mtime_ns, now_ns(), kTailAgeNanos);
-  return !head_loaded_ || racy_.load(std::memory_order_relaxed) || ageing || !(st == head_.stat) ||
-         is_misplaced_locked();
+  return !state_.is_current(st, Depth::head) || state_.has_ageing_tail(st) || shown_.is_wrong_for(state_);
 }
 
-bool Session::is_misplaced() const {
-  const std::shared_lock lock(mutex_);
-  return is_misplaced_locked();
+bool Session::Shown::is_under_other_names(const Header& header) const {
+  return header.cwd != by.cwd || header.id != by.id;
 }
 
-bool Session::is_misplaced_locked() const {
-  return is_renamed_locked() || agent_locked() != shown_by_.agent || head_.header.started_by != shown_by_.started_by;
-}
-
-bool Session::is_renamed() const {
-  const std::shared_lock lock(mutex_);
-  return is_renamed_locked();
-}
-
-bool Session::is_renamed_locked() const {
-  return head_.header.cwd != shown_by_.cwd || head_.header.id != shown_by_.id;
-}
-
-std::string_view Session::agent() const {
-  const std::shared_lock lock(mutex_);
-  return agent_locked();
-}
-
-std::string_view Session::format_name() const {
-  const std::shared_lock lock(mutex_);
-  return format_locked().name;
-}
-
-std::string_view Session::agent_locked() const {
-  return format_locked().agent;
-}
-
-const Format& Session::format_locked() const {
-  const Format* const owner = shared_.store->owner_of(head_.header);
-  return owner == nullptr ? format() : *owner;
+bool Session::Shown::is_wrong_for(const LogState& state) const {
+  const Header& header = state.head.header;
+  return is_under_other_names(header) || state.owner().agent != by.agent || header.started_by != by.started_by;
 }
 
 std::optional<Session::Guard> Session::read() const {
   std::shared_lock lock(mutex_);
-  if (!index_) {
+  if (!state_.index) {
     return std::nullopt;
   }
-  return Guard(*this, std::move(lock));
-}
-
-std::uint32_t Session::Guard::generation_of(Ordinal entry) const {
-  const auto& revisions = session_->revisions_;
-  const auto after = std::upper_bound(revisions.begin(), revisions.end(), entry,
-                                      [](Ordinal wanted, const Revision& revision) { return wanted < revision.first; });
-  return after == revisions.begin() ? session_->generation_ : std::prev(after)->generation;
+  return Guard(state_, std::move(lock));
 }
 
 Result<Session::Guard> Session::read_index() const {
@@ -152,146 +67,17 @@ Result<Session::Guard> Session::read_index() const {
 
 std::optional<Session::Raw> Session::raw() const {
   const std::shared_lock lock(mutex_);
-  if (!log_) {
+  if (!state_.log) {
     return std::nullopt;
   }
-  const std::uint32_t entries = format().reader->only_grow() ? generation_ : 0;
-  return Raw{log_, head_.stat, slot_bytes_, raw_generation_, epoch_, bytes_generation_, entries};
+  const Versions& versions = state_.versions;
+  const std::uint32_t entries = format().reader->only_grow() ? versions.entries : 0;
+  return Raw{state_.log, state_.head.stat, state_.slot, versions.raw, versions.epoch, versions.bytes, entries};
 }
 
-Session::Generations Session::generations() const {
-  const std::shared_lock lock(mutex_);
-  return {generation_, raw_generation_};
-}
-
-bool Session::has(Depth depth) const {
-  const std::shared_lock lock(mutex_);
-  return has_locked(depth);
-}
-
-/// The caller holds mutex_ or refresh_mutex_.
-bool Session::has_locked(Depth depth) const {
-  switch (depth) {
-    case Depth::head:
-      return head_loaded_;
-    case Depth::raw:
-      return log_ != nullptr;
-    case Depth::index:
-      return index_ != nullptr;
-    case Depth::details:
-      break;
-  }
-  return details_ != nullptr;
-}
-
-bool Session::is_gone() const {
-  const std::shared_lock lock(mutex_);
-  return gone_;
-}
-
-std::size_t Session::memory_bytes() const {
-  const std::shared_lock lock(mutex_);
-  return (index_ ? index_->memory_bytes() : 0) + (details_ ? details_->size() * sizeof(std::uint32_t) : 0);
-}
-
-void Session::set_shown_path(std::string path, const Standing& by) {
+void Session::set_shown_path(std::string path, const Identity& by) {
   const std::unique_lock lock(mutex_);
-  shown_path_ = std::move(path);
-  shown_by_ = by;
-}
-
-std::string Session::shown_path() const {
-  const std::shared_lock lock(mutex_);
-  return shown_path_;
-}
-
-/// Copied into place under mutex_, so that unchanged parts stay where they are in memory: otherwise each reload of
-/// indexes would leave holes in the heap where the old heads were.
-void Session::keep_head(const FileStat& st, const Header& header) {
-  head_.stat = st;
-  head_.header = header;
-  head_.problem.clear();
-  head_loaded_ = true;
-}
-
-/// The head of a grown log shows less than was read before.
-void Session::keep_findings(const FileStat& st, Header& header) const {
-  const bool has_grown =
-      head_loaded_ && head_.stat.same_file(st) && st.size >= head_.stat.size && head_.header.id == header.id;
-  if (has_grown) {
-    format().reader->keep_findings(head_.header, header);
-  }
-}
-
-void Session::moved_to(const LogPlace& place) {
-  const std::unique_lock lock(mutex_);
-  place_ = place;
-  gone_ = false;
-}
-
-void Session::mark_gone() {
-  const std::lock_guard refreshing(refresh_mutex_);
-  std::uint32_t last_generation = 0;
-  {
-    const std::unique_lock lock(mutex_);
-    gone_ = true;
-    head_.problem = "the log is gone";
-    log_.reset();
-    index_.reset();
-    details_.reset();
-    whole_mark_.reset();
-    log_mark_.reset();
-    let_go_.reset();
-    last_generation = generation_;
-  }
-  has_loaded_ = true;
-  forget_documents(last_generation);
-  note_loaded();
-}
-
-void Session::begin_anew() {
-  const std::lock_guard refreshing(refresh_mutex_);
-  std::uint32_t last_generation = 0;
-  Ordinal entries = kNoEntry;
-  {
-    const std::unique_lock lock(mutex_);
-    last_generation = generation_;
-    if (last_generation == 0) {
-      return;
-    }
-    generation_ = index_ ? ++shared_.generations : 0;
-    revisions_.clear();
-    entries = index_ ? index_->size() : kNoEntry;
-    let_go_.reset();
-    ++epoch_;
-  }
-  forget_documents(last_generation);
-  publish(Change::Kind::session_rewritten, last_generation, entries == kNoEntry ? kNoEntry : 1, entries);
-}
-
-/// Call it under mutex_, after any change to its inputs.
-void Session::settle_leaf() {
-  moved_leaf_ = kept_leaf_ && index_ ? kept_leaf_->in(*index_) : std::nullopt;
-}
-
-void Session::reload_leaf() {
-  const std::lock_guard refreshing(refresh_mutex_);
-  if (!index_ && !let_go_) {
-    return;  // the next load of the index reads the leaf
-  }
-  auto kept = shared_.leaves == nullptr ? std::nullopt : shared_.leaves->load(place().file);
-  {
-    const std::unique_lock lock(mutex_);
-    const auto before = moved_leaf_;
-    const bool is_other = kept_leaf_ != kept;
-    kept_leaf_ = std::move(kept);
-    settle_leaf();
-    if (let_go_ ? !is_other : moved_leaf_ == before) {
-      return;
-    }
-    ++epoch_;
-  }
-  publish(Change::Kind::session_touched, 0, kNoEntry, kNoEntry);
+  shown_ = {std::move(path), by};
 }
 
 void Session::set_write_error(std::string text) {
@@ -299,9 +85,243 @@ void Session::set_write_error(std::string text) {
   write_error_ = std::move(text);
 }
 
-std::string Session::write_error() const {
+bool Session::is_known_since(Clock::time_point when, Depth depth) const {
+  if (times_.looked.load() < when) {
+    return false;
+  }
   const std::shared_lock lock(mutex_);
-  return write_error_;
+  return state_.has_head && state_.has(depth);
+}
+
+bool Session::is_quick(Depth depth) const {
+  if (works_long_) {
+    return false;
+  }
+  if (depth == Depth::head || (depth == Depth::raw && !has(Depth::index))) {
+    return true;
+  }
+  const auto st = store().stat(place());
+  return !st || is_quick(depth, *st);
+}
+
+bool Session::is_quick(Depth depth, const FileStat& now) const {
+  const std::shared_lock lock(mutex_);
+  return !works_long_ && state_.bytes_to_read(now, depth) <= kQuickBytes;
+}
+
+Result<void> Session::follow() {
+  std::optional<FileStat> before;
+  {
+    const std::shared_lock lock(mutex_);
+    before = state_.evicted ? std::optional(state_.evicted->stat) : std::nullopt;
+  }
+  const auto now = before ? store().stat(place()) : Result<FileStat>(Errc::not_found, "");
+  return refresh(now && !(*now == *before) ? Depth::index : Depth::head);
+}
+
+Result<void> Session::refresh(Depth depth, const Look& stat, const std::atomic<bool>* cancelled) {
+  note_used();
+  bool has_loaded = false;
+  auto done = [&] {
+    const std::lock_guard refreshing(refresh_mutex_);
+    const auto start = Clock::now();
+    const auto now = stat();
+    cancelled = cancelled != nullptr ? cancelled : Cancellation::current();
+    auto outcome = now ? refresh_locked(depth, *now, cancelled, has_loaded) : Result<void>(fail(now.error()));
+    times_.looked = outcome ? start : kNever;
+    return outcome;
+  }();
+  note_used();  // again: the refresh may have taken longer than kJustUsed
+  if (has_loaded) {
+    note_loaded();
+  }
+  return done;
+}
+
+Result<void> Session::refresh_locked(Depth depth, const FileStat& now, const std::atomic<bool>* cancelled,
+                                     bool& has_loaded) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (state_.is_gone) {
+      return Error{Errc::not_found, "the log is gone"};
+    }
+    depth = std::max(depth, state_.depth());
+  }
+  if (!state_.is_current(now, depth)) {
+    const std::int64_t started = now_ns();
+    if (!state_.is_same_after_all(place(), now, depth)) {
+      has_loaded = true;
+      if (auto done = take_in(now, depth, cancelled); !done) {
+        return done.error().code == Errc::interrupted ? done.error() : fail(done.error());
+      }
+    }
+    const std::unique_lock lock(mutex_);
+    state_.is_racy = is_younger(state_.head.stat.mtime_ns, started, kRacyNanos);  // this stat may be newer than `now`
+  }
+  if (state_.has_ageing_tail(now)) {
+    change([](LogState& state) { return state.age_tail(); });
+  }
+  return {};
+}
+
+/// Reads what the state lacks of this depth.
+Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
+  const bool lacks_only_details = depth == Depth::details && (state_.is_current(st, Depth::index) ||
+                                                              state_.is_same_after_all(place(), st, Depth::index));
+  if (!lacks_only_details) {
+    ASSIGN_OR_RETURN(auto read, read_log(st, depth, cancelled));
+    apply(std::move(read));
+  }
+  if (depth == Depth::details && !state_.details) {
+    const LongWork working(works_long_, state_.head.stat.size);
+    ASSIGN_OR_RETURN(auto details, state_.read_details(*state_.log, *state_.index, cancelled));
+    const std::unique_lock lock(mutex_);
+    state_.details = std::move(details);
+  }
+  return {};
+}
+
+Result<LogReading> Session::read_log(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
+  if (depth <= Depth::raw) {
+    return depth == Depth::head ? state_.read_head(place(), st) : state_.read_raw(place(), st);
+  }
+  auto grown = state_.read_growth(place(), st);
+  if (!grown && grown.error().code != Errc::stale) {
+    return grown.error();
+  }
+  if (grown && *grown) {
+    return std::move(**grown);
+  }
+  const LongWork working(works_long_, st.size);
+  return state_.read_index(place(), st, depth, cancelled);
+}
+
+void Session::apply(LogReading read) {
+  const bool is_whole = read.index != nullptr;
+  const bool has_grown = read.growth != nullptr;
+  if (is_whole) {
+    read.leaf = kept_leaf();
+  }
+  std::optional<Change> change;
+  {
+    const std::unique_lock lock(mutex_);
+    change = state_.apply(std::move(read), shared_.generations);
+  }
+  if (is_whole || (has_grown && acknowledged_.may_lack_some)) {
+    compare_acknowledged();
+  }
+  if (change) {
+    publish(*std::move(change));
+  }
+}
+
+void Session::expect_own_log(const FileStat& stat) {
+  const std::lock_guard refreshing(refresh_mutex_);
+  acknowledged_.in_own_log = stat;
+}
+
+void Session::compare_acknowledged() {
+  const LogSource& log = *state_.log;
+  if (shared_.state == nullptr || log.is_decoded() || log.opened() == acknowledged_.in_own_log) {
+    acknowledged_.may_lack_some = false;
+    return;
+  }
+  const auto is_current = [&] {
+    const auto now = store().stat(place());
+    return now && now->same_file(log.opened()) && now->size == state_.index->scanned_size();
+  };
+  acknowledged_.may_lack_some = !shared_.state->erased.compare(place().file, *state_.index, is_current);
+}
+
+bool Session::evict() {
+  const std::unique_lock refreshing(refresh_mutex_, std::try_to_lock);
+  if (!refreshing || !state_.index || is_in_use() || !state_.is_at_rest()) {
+    return false;
+  }
+  const auto ends =
+      ContentFingerprint::make(*state_.log, state_.slot.size(), state_.head.stat.size, ContentFingerprint::Of::ends);
+  if (!ends || !state_.is_at_rest()) {
+    return false;
+  }
+  const IndexFingerprint mark(*state_.index);
+  std::unique_ptr<LogIndex> index;  // freed after the lock is released, as are the details
+  std::unique_ptr<TextSizes> details;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || is_in_use()) {
+    return false;
+  }
+  index = std::move(state_.index);
+  details = std::move(state_.details);
+  state_.evict(mark, *ends);
+  return true;
+}
+
+void Session::begin_anew() {
+  const std::lock_guard refreshing(refresh_mutex_);
+  change([this](LogState& state) { return state.begin_anew(shared_.generations); });
+}
+
+std::optional<KeptLeaf> Session::kept_leaf() const {
+  return shared_.state == nullptr ? std::nullopt : shared_.state->leaves.load(place().file);
+}
+
+void Session::reload_leaf() {
+  const std::lock_guard refreshing(refresh_mutex_);
+  if (!state_.index && !state_.evicted) {
+    return;  // the next load of the index reads the leaf
+  }
+  auto leaf = kept_leaf();
+  change([&leaf](LogState& state) { return state.apply(std::move(leaf)); });
+}
+
+void Session::moved_to(const LogPlace& place) {
+  const std::unique_lock lock(mutex_);
+  place_ = place;
+  state_.is_gone = false;
+}
+
+void Session::mark_gone() {
+  {
+    const std::lock_guard refreshing(refresh_mutex_);
+    const std::unique_lock lock(mutex_);
+    state_.clear();
+  }
+  forget_documents(versions().entries);
+  note_loaded();
+}
+
+Error Session::fail(const Error& error) {
+  change([&error](LogState& state) { return state.fail(error); });
+  return error;
+}
+
+/// Publishes the change that `make` returns.
+template <class Make>
+void Session::change(const Make& make) {
+  std::optional<Change> made;
+  {
+    const std::unique_lock lock(mutex_);
+    made = make(state_);
+  }
+  if (made) {
+    publish(*std::move(made));
+  }
+}
+
+void Session::publish(Change change) {
+  if (change.old_generation != 0) {
+    forget_documents(change.old_generation);
+  }
+  if (shared_.feed == nullptr) {
+    return;
+  }
+  change.session = number_;
+  {
+    const std::shared_lock lock(mutex_);
+    change.session_id = state_.head.header.id;
+    change.path = shown_.path;
+  }
+  shared_.feed->publish(std::move(change));
 }
 
 void Session::forget_documents(std::uint32_t generation) {
@@ -310,30 +330,8 @@ void Session::forget_documents(std::uint32_t generation) {
   }
 }
 
-void Session::publish(Change::Kind kind, std::uint32_t old_generation, Ordinal first, Ordinal last) {
-  Change change;
-  change.kind = kind;
-  change.old_generation = old_generation;
-  change.first = first;
-  change.last = last;
-  publish(std::move(change));
-}
-
-void Session::publish(Change change) {
-  if (shared_.feed == nullptr) {
-    return;
-  }
-  change.session = number_;
-  {
-    const std::shared_lock lock(mutex_);
-    change.session_id = head_.header.id;
-    change.path = shown_path_;
-  }
-  shared_.feed->publish(std::move(change));
-}
-
 void Session::note_loaded() {
-  if (shared_.loaded != nullptr && has_loaded_.exchange(false)) {
+  if (shared_.loaded != nullptr) {
     shared_.loaded->note(shared_from_this());
   }
 }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/stripped.h"
-#include "core/log/log_source.h"
 #include "core/log/log_reader.h"
+#include "core/log/log_source.h"
 #include "core/model/blob_source.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"

@@ -1,14 +1,20 @@
 #include "core/sqlite/connection.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/mman.h>
+#include <sys/types.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 
 #include "core/base/result_macros.h"
-#include "core/sqlite/set_up.h"
-#include "core/sqlite/sqlite_error.h"
 
 namespace arborfs::sqlite {
 namespace {
@@ -47,6 +53,89 @@ int unless_overtaken(const Call& call) {
     code = call();
   }
   return code;
+}
+
+/// The system's error that made SQLite fail with this code; 0 if none did.
+int system_errno(int code, sqlite3* connection) {
+  const int family = code & 0xFF;
+  const bool is_of_system = connection != nullptr && (family == SQLITE_IOERR || family == SQLITE_CANTOPEN);
+  return is_of_system ? sqlite3_system_errno(connection) : 0;
+}
+
+/// The error of the system that says more than SQLite's code; 0 if there is none. SQLite reports a full disk as such
+/// only for the database, not for its -shm and -wal.
+int system_error(int code, sqlite3* connection) {
+  if ((code & 0xFF) == SQLITE_FULL) {
+    return ENOSPC;
+  }
+  const int error = system_errno(code, connection);
+  constexpr std::array kTelling = {ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EFBIG, EMFILE, ENFILE};
+  return std::find(kTelling.begin(), kTelling.end(), error) != kTelling.end() ? error : 0;
+}
+
+/// What SQLite, the system and the statement say of a failure, for whoever looks for its cause.
+std::string details(int code, sqlite3* connection, std::string_view sql) {
+  constexpr std::size_t kMostOfSql = 200;
+  const int extended = connection == nullptr ? code : sqlite3_extended_errcode(connection);
+  std::string text = sqlite3_errstr(code);
+  text += " (SQLite error " + std::to_string((extended & 0xFF) == (code & 0xFF) ? extended : code);
+  if (const int error = system_errno(code, connection); error != 0) {
+    char buffer[64];
+    text += std::string(", ") + ::strerror_r(error, buffer, sizeof buffer);
+  }
+  if (!sql.empty()) {
+    text += ", in: " + std::string(sql.substr(0, kMostOfSql));
+  }
+  return text + ")";
+}
+
+/// Touches each page as a write does, changes nothing, and fails where a write would end the process.
+bool can_write_pages(void* address, std::size_t length) {
+  if (::madvise(address, length, MADV_POPULATE_WRITE) == 0) {
+    return true;
+  }
+  const bool is_full = errno == EFAULT;  // else the kernel (before 5.14) does not know the call
+  errno = is_full ? ENOSPC : errno;
+  return !is_full;
+}
+
+/// Other programs may write to the file meanwhile: what is there stays.
+bool has_space(void* address, std::size_t length, int fd, off_t offset) {
+  const int done = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, static_cast<off_t>(length));
+  return done == 0 || (errno == EOPNOTSUPP && can_write_pages(address, length));
+}
+
+void* map(void* address, std::size_t length, int protection, int flags, int fd, off_t offset) {
+  void* const mapped = ::mmap(address, length, protection, flags, fd, offset);
+  const bool is_written = fd >= 0 && (protection & PROT_WRITE) != 0 && (flags & MAP_SHARED) != 0;
+  if (mapped == MAP_FAILED || !is_written || has_space(mapped, length, fd, offset)) {
+    return mapped;
+  }
+  const int error = errno;
+  ::munmap(mapped, length);
+  errno = error;
+  return MAP_FAILED;
+}
+
+int keep_owner(int /*fd*/, uid_t /*owner*/, gid_t /*group*/) {
+  return 0;
+}
+
+/// Memory that is shared through a file and written is mapped only if the file has space behind it. SQLite writes a
+/// byte for each 4 KiB of a -shm, which leaves holes where blocks are smaller, and adds nothing to a file that another
+/// program made; a write to a page without space would end the process (SIGBUS). Such a file gives SQLITE_IOERR_SHMMAP,
+/// with ENOSPC or EDQUOT as the system's error. A copy-on-write file system may still refuse a later write.
+///
+/// No file is given another owner: for root, SQLite gives each -wal and -shm that it opens the owner of the database.
+/// That changes their ctime and wakes whatever watches them. arborfs writes only to databases of its own user, whose
+/// new files have the right owner.
+///
+/// Initializes SQLite. Once, before the first connection.
+void replace_system_calls() {
+  sqlite3_initialize();
+  sqlite3_vfs* const vfs = sqlite3_vfs_find("unix");
+  vfs->xSetSystemCall(vfs, "mmap", reinterpret_cast<sqlite3_syscall_ptr>(map));
+  vfs->xSetSystemCall(vfs, "fchown", reinterpret_cast<sqlite3_syscall_ptr>(keep_owner));
 }
 
 }  // namespace
@@ -196,13 +285,64 @@ Result<std::int64_t> Connection::data_version() const {
 Result<std::set<std::string>> Connection::columns_of(std::string_view table) const {
   ASSIGN_OR_RETURN(auto rows, prepare("PRAGMA table_info(\"" + std::string(table) + "\")"));
   std::set<std::string> columns;
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      return columns;
-    }
-    columns.emplace(rows.text(1));
+  RETURN_IF_ERROR(rows.each_row([&](const Statement& row) { columns.emplace(row.text(1)); }));
+  return columns;
+}
+
+Error error_from_sqlite(int code, const std::string& doing, sqlite3* connection, std::string_view sql) {
+  if (const int error = system_error(code, connection); error == ENOSPC) {
+    return {Errc::no_space, doing + ": no space left; free some space on the disk and try again"};
+  } else if (error != 0) {
+    return error_from_errno(error, doing);
   }
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:  // others kept opening and closing it
+    case SQLITE_READONLY:  // a crashed program left work that only a writer can undo
+      return {Errc::busy, doing + ": its program holds it locked"};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return {Errc::corrupt, doing + ": it is damaged, or not an SQLite database"};
+    case SQLITE_ERROR:
+    case SQLITE_AUTH:
+    case SQLITE_SCHEMA:
+      return {Errc::unsupported, doing + ": its tables are not those that arborfs knows"};
+    case SQLITE_PERM:
+      return {Errc::permission, doing + ": permission denied"};
+    case SQLITE_TOOBIG:
+      return {Errc::too_large, doing + ": a value is too long"};
+    case SQLITE_INTERRUPT:
+      return {Errc::interrupted, doing + ": interrupted"};
+    default:
+      return {Errc::io, doing + ": " + details(code, connection, sql)};
+  }
+}
+
+/// Without its statistics, SQLite's allocations share no lock. A thread that runs only when the machine is idle could
+/// be preempted while it holds that lock, and every other use of SQLite would wait for it.
+void set_up() {
+  static const bool is_done = [] {
+    // An error means that SQLite is in use already; it works with its statistics too.
+    static_cast<void>(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0));
+    replace_system_calls();
+    return true;
+  }();
+  static_cast<void>(is_done);
+}
+
+std::string file_uri(const std::string& path) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string escaped = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      const auto byte = static_cast<unsigned char>(c);
+      escaped += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
 }
 
 }  // namespace arborfs::sqlite

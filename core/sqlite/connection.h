@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/error.h"
@@ -34,6 +35,10 @@ class Statement {
   void bind_blob(int parameter, std::string_view bytes);
   /// True if there is a next row. Errors: busy, corrupt, too_large, io.
   Result<bool> step();
+  /// Calls `take` with this query in each row, and resets it. Errors: those of step() and, if it returns a Result, of
+  /// `take`, which end it.
+  template <class Take>
+  Result<void> each_row(const Take& take);
   /// Resets the query, for other parameters.
   void reset();
 
@@ -56,6 +61,25 @@ class Statement {
   int bind_code_ = 0;  // the first failure of a bind
 };
 
+template <class Take>
+Result<void> Statement::each_row(const Take& take) {
+  for (;;) {
+    const Result<bool> has_row = step();
+    if (!has_row) {
+      return has_row.error();
+    }
+    if (!*has_row) {
+      reset();
+      return {};
+    }
+    if constexpr (std::is_void_v<decltype(take(*this))>) {
+      take(*this);
+    } else if (auto taken = take(*this); !taken) {
+      return taken.error();
+    }
+  }
+}
+
 /// A database that is open. Closing it writes nothing.
 class Connection {
  public:
@@ -76,6 +100,23 @@ class Connection {
   /// Errors: those of reading (Statement::step), and unsupported if a table or column is missing, or is not one that
   /// may be read.
   [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
+  /// The same with values for its parameters, in their order; texts live as long as for Statement::bind.
+  template <class... Values>
+  [[nodiscard]] Result<Statement> query(std::string_view sql, const Values&... values) const {
+    Result<Statement> statement = prepare(sql);
+    int parameter = 0;
+    if (statement) {
+      (statement->bind(++parameter, values), ...);
+    }
+    return statement;
+  }
+  /// Runs a statement with values, to its first row. Errors: those of prepare and of Statement::step.
+  template <class... Values>
+  Result<void> execute(std::string_view sql, const Values&... values) const {
+    Result<Statement> statement = query(sql, values...);
+    const Result<bool> done = statement ? statement->step() : Result<bool>(statement.error());
+    return done ? Result<void>() : Result<void>(done.error());
+  }
   /// The columns of a table; none if there is no such table. Errors: busy, corrupt, too_large, io.
   [[nodiscard]] Result<std::set<std::string>> columns_of(std::string_view table) const;
   /// How many rows this connection has inserted, changed and removed, those that followed by foreign keys and triggers
@@ -95,5 +136,19 @@ class Connection {
   explicit Connection(sqlite3* connection) : connection_(connection) {}
   sqlite3* connection_;
 };
+
+// Internal to core/sqlite:
+
+/// Settings of SQLite itself, for all connections of this process. Comes before every other call of SQLite. Any thread.
+void set_up();
+
+/// SQLite's result code as an error of this program. `doing` is the operation that failed, such as "cannot open the
+/// database"; right after it failed on `connection`, if that is not null. `sql` is the statement, without values; an
+/// error that says too little (io) names it, with SQLite's extended code (https://sqlite.org/rescode.html) and the
+/// system's error.
+Error error_from_sqlite(int code, const std::string& doing, sqlite3* connection = nullptr, std::string_view sql = {});
+
+/// The `file:` URI of an absolute path, to which parameters may be added.
+std::string file_uri(const std::string& path);
 
 }  // namespace arborfs::sqlite

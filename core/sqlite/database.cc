@@ -1,15 +1,20 @@
 #include "core/sqlite/database.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <span>
@@ -20,9 +25,8 @@
 
 #include "core/base/result_macros.h"
 #include "core/os/file.h"
-#include "core/sqlite/private_copy.h"
-#include "core/sqlite/set_up.h"
-#include "core/sqlite/shared_memory_gate.h"
+#include "core/os/state_dir.h"
+#include "core/sqlite/connection.h"
 
 namespace arborfs::sqlite {
 
@@ -198,6 +202,147 @@ class SharedLock {
   bool is_held_ = false;
 };
 
+constexpr std::size_t kCopyPiece = 1 << 20;
+constexpr mode_t kPrivate = 0600;
+constexpr std::array kBeside = {"-wal", "-journal"};
+constexpr const char* kCannotCopy = "cannot copy the database";
+
+/// Reads through SQLite's own descriptor: closing another one would drop the locks that this process has.
+Result<void> copy_database(const Connection& source, int into, Disk& disk) {
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0;
+  sqlite3_file_control(source.handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (file == nullptr || file->pMethods == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+    return Error{Errc::io, kCannotCopy};
+  }
+  std::string piece;
+  for (sqlite3_int64 at = 0; at < size; at += static_cast<sqlite3_int64>(piece.size())) {
+    piece.resize(static_cast<std::size_t>(std::min<sqlite3_int64>(kCopyPiece, size - at)));
+    const int code = file->pMethods->xRead(file, piece.data(), static_cast<int>(piece.size()), at);
+    if (code != SQLITE_OK) {
+      return error_from_sqlite(code, kCannotCopy);
+    }
+    RETURN_IF_ERROR(write_all(disk, into, piece));
+  }
+  return {};
+}
+
+/// Does nothing if there is no such file.
+Result<void> copy_file(const Dir& from, const std::string& name, const Dir& folder, const std::string& copy,
+                       Disk& disk) {
+  const auto file = File::open_in(from, name);
+  if (!file) {
+    return file.error().code == Errc::not_found ? Result<void>() : Result<void>(file.error());
+  }
+  ASSIGN_OR_RETURN(const auto into, disk.create(folder, copy, kPrivate));
+  for (std::uint64_t at = 0;;) {
+    ASSIGN_OR_RETURN(const auto piece, file->read(at, kCopyPiece));
+    RETURN_IF_ERROR(write_all(disk, into.get(), piece));
+    at += piece.size();
+    if (piece.size() < kCopyPiece) {
+      return {};
+    }
+  }
+}
+
+Result<void> fill(const Connection& source, const std::string& path, const Dir& folder, const std::string& name,
+                  Disk& disk) {
+  {
+    ASSIGN_OR_RETURN(const auto database, disk.create(folder, name, kPrivate));
+    RETURN_IF_ERROR(copy_database(source, database.get(), disk));
+  }
+  const std::filesystem::path whole(path);
+  ASSIGN_OR_RETURN(const auto beside, Dir::open_root(whole.parent_path()));
+  for (const char* ending : kBeside) {
+    RETURN_IF_ERROR(copy_file(beside, whole.filename().string() + ending, folder, name + ending, disk));
+  }
+  return {};
+}
+
+/// Removes the copies of processes that were killed before they had unlinked them.
+void clear_copies(const Dir& folder, Disk& disk) {
+  const auto entries = folder.list();
+  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
+    long pid = 0;
+    const auto read = std::from_chars(entry.name.data(), entry.name.data() + entry.name.size(), pid);
+    const bool is_copy = read.ec == std::errc() && *read.ptr == '-' && pid > 0;
+    if (is_copy && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) {
+      static_cast<void>(disk.remove(folder, entry.name));
+    }
+  }
+}
+
+/// Exclusive: no -shm is made.
+Result<Connection> open_copy(const std::string& path) {
+  ASSIGN_OR_RETURN(auto copy, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
+  RETURN_IF_ERROR(copy.run("PRAGMA locking_mode=EXCLUSIVE"));
+  RETURN_IF_ERROR(copy.run("SELECT count(*) FROM sqlite_schema"));
+  return copy;
+}
+
+/// Calls `take` with each row of a pragma, up to kMostIntegrityFaults.
+template <class Take>
+Result<void> each_fault(const Connection& connection, std::string_view pragma, const Take& take) {
+  ASSIGN_OR_RETURN(auto rows, connection.prepare(pragma));
+  for (std::size_t count = 0; count < kMostIntegrityFaults; ++count) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      break;
+    }
+    take(rows);
+  }
+  return {};
+}
+
+Result<void> find_faults(const Connection& connection, std::vector<IntegrityFault>& found) {
+  RETURN_IF_ERROR(each_fault(connection, "PRAGMA quick_check(100)", [&](const Statement& row) {
+    if (row.text(0) != "ok") {
+      found.push_back({"corrupt_database", "SQLite finds the database damaged: " + std::string(row.text(0))});
+    }
+  }));
+  if (!found.empty()) {
+    return {};
+  }
+  // The columns: table, row, table referred to, number of the key.
+  return each_fault(connection, "PRAGMA foreign_key_check", [&](const Statement& row) {
+    found.push_back({"dangling_row", "row " + std::string(row.text(1)) + " of the table " + std::string(row.text(0)) +
+                                         " refers to a row of " + std::string(row.text(2)) + " that does not exist"});
+  });
+}
+
+/// SQLite opens a database that it may not write for reading, and then fails with an error that says nothing of that.
+Result<void> check_writable(const std::string& path) {
+  const bool is_refused = ::access(path.c_str(), W_OK) != 0 && errno != ENOENT;
+  return is_refused ? error_from_errno(errno, "cannot write to the database") : Result<void>();
+}
+
+/// A private copy of a database with its -wal or -journal, for a database that cannot be read in place without writing
+/// to it or next to it. Copies the database at `path`, which `source` has open, through `disk` to the state folder. The
+/// copy's files are unlinked once it is open.
+Result<Connection> private_copy(const Connection& source, const std::string& path, Disk& disk) {
+  static std::atomic<unsigned> last{0};
+  const std::string place = state_path("databases");
+  ASSIGN_OR_RETURN(const auto folder, make_private_folder(disk, place, false));
+  clear_copies(folder, disk);
+  const std::string name = std::to_string(::getpid()) + "-" + std::to_string(++last) + ".db";
+  auto copied = fill(source, path, folder, name, disk);
+  auto connection = copied ? open_copy(place + "/" + name) : Result<Connection>(copied.error());
+  static_cast<void>(disk.remove(folder, name));
+  for (const char* ending : kBeside) {
+    static_cast<void>(disk.remove(folder, name + ending));
+  }
+  return connection;
+}
+
+/// Keeps connections of this process that look at a database apart from those that begin to write. SQLite opens the
+/// -shm of a database once in a process: if a read-only connection opens it, every other connection can also only read
+/// it. Held shared while a reading connection is open, and exclusively while a writing one opens the -shm: then no
+/// other lock is taken.
+std::shared_timed_mutex& shared_memory_gate() {
+  static std::shared_timed_mutex gate;
+  return gate;
+}
+
 }  // namespace
 
 /// The files next to the database.
@@ -318,19 +463,75 @@ Result<bool> Database::read_locked(const Files& files, const Reading& reading) c
 
 Result<bool> Database::read_copy(const Files& files, const Reading& reading) const {
   const std::lock_guard lock(copy_mutex_);
-  if (copy_ == nullptr || !(*copied_ == files)) {
+  if (!copy_ || !(*copied_ == files)) {
     copy_.reset();
     ASSIGN_OR_RETURN(const auto source, open("?mode=ro&immutable=1"));
-    auto copy = PrivateCopy::make(source, files.place, disk_);
+    auto copy = private_copy(source, files.place, disk_);
     if (!(look() == files)) {
       return false;
     }
-    ASSIGN_OR_RETURN(copy_, std::move(copy));
+    ASSIGN_OR_RETURN(auto opened, std::move(copy));
+    copy_.emplace(std::move(opened));
     copied_ = std::make_unique<const Files>(files);
-    restrict_to_tables(copy_->connection().handle());
+    restrict_to_tables(copy_->handle());
   }
-  RETURN_IF_ERROR(reading(copy_->connection()));
+  RETURN_IF_ERROR(reading(*copy_));
   return true;
+}
+
+std::vector<IntegrityFault> integrity_faults(const Database& database) {
+  std::vector<IntegrityFault> found;
+  const auto done = database.read([&](const Connection& connection) {
+    found.clear();
+    return find_faults(connection, found);
+  });
+  if (!done && done.error().code != Errc::not_found && found.empty()) {
+    const bool is_corrupt = done.error().code == Errc::corrupt;
+    found.push_back({is_corrupt ? "corrupt_database" : "unreadable", done.error().message});
+  }
+  return found;
+}
+
+/// Opens the -shm too.
+Result<Connection> Transaction::connect(const std::string& path, Sync sync, std::chrono::milliseconds patience) {
+  RETURN_IF_ERROR(check_writable(path));
+  const std::unique_lock gate(shared_memory_gate(), patience);
+  if (!gate) {
+    return Error{Errc::busy, "cannot open the database: this process reads it all the time"};
+  }
+  ASSIGN_OR_RETURN(auto connection, Connection::open(file_uri(path) + "?mode=rw", SQLITE_OPEN_READWRITE, nullptr));
+  connection.wait_for_locks(patience);
+  // The last connection to close leaves no -wal behind, as its program would.
+  sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=ON"));
+  // EXTRA is FULL, and also syncs the removal of a rollback journal: with a journal that is back after a power cut, the
+  // next program takes the change back. Not OFF: a checkpoint that does not sync may damage the whole database in a
+  // power cut, not only the last change.
+  RETURN_IF_ERROR(connection.run(sync == Sync::full ? "PRAGMA synchronous=EXTRA" : "PRAGMA synchronous=NORMAL"));
+  // By default, Debian's SQLite also writes pages only to overwrite deleted rows: twice as many in a removal.
+  RETURN_IF_ERROR(connection.run("PRAGMA secure_delete=FAST"));
+  RETURN_IF_ERROR(connection.run("SELECT count(*) FROM sqlite_master"));
+  return connection;
+}
+
+Result<Transaction> Transaction::begin(const std::string& path, Sync sync, std::chrono::milliseconds patience) {
+  ASSIGN_OR_RETURN(auto connection, connect(path, sync, patience));
+  return begin(std::move(connection));
+}
+
+Result<Transaction> Transaction::begin(Connection connection) {
+  RETURN_IF_ERROR(connection.run("BEGIN IMMEDIATE"));
+  return Transaction(std::move(connection));
+}
+
+Result<void> Transaction::commit() const {
+  return connection_.run("COMMIT");
+}
+
+/// The page that makes the commit valid is written last. Errors of syncs and of the shared memory come after that.
+bool Transaction::is_surely_undone() const {
+  const int code = sqlite3_extended_errcode(connection_.handle());
+  return (code & 0xFF) == SQLITE_BUSY || (code & 0xFF) == SQLITE_FULL || code == SQLITE_IOERR_WRITE;
 }
 
 }  // namespace arborfs::sqlite

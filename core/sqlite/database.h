@@ -1,16 +1,20 @@
-// SQLite databases of other programs, as a reader sees them: reading creates, changes and removes no file next to the
-// database, and no lock is held longer than one call of Database::read. A database that its program has open is read
-// through the program's own -shm; a closed database, also beside a -wal that holds no page, is read directly. What only
-// a writer could read in place is read from a private copy: a -wal without a -shm, or with one that a killed program
-// left half written or that this user may not read, and a database with a change that has to be rolled back.
+// SQLite databases of other programs, as a reader sees them, and changes to them. Reading creates, changes and removes
+// no file next to the database, and no lock is held longer than one call of Database::read. A database that its program
+// has open is read through the program's own -shm; a closed database, also beside a -wal that holds no page, is read
+// directly. What only a writer could read in place is read from a private copy: a -wal without a -shm, or with one that
+// a killed program left half written or that this user may not read, and a database with a change that has to be rolled
+// back.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -19,8 +23,6 @@
 #include "core/sqlite/connection.h"
 
 namespace arborfs::sqlite {
-
-class PrivateCopy;
 
 /// Identifies one state of a database's files. If two values are equal, nothing was written in between, as far as times
 /// show.
@@ -68,8 +70,49 @@ class Database {
   const std::vector<std::string> tables_;
   Disk& disk_;
   mutable std::mutex copy_mutex_;
-  mutable std::unique_ptr<PrivateCopy> copy_;    // guarded by copy_mutex_
+  mutable std::optional<Connection> copy_;       // guarded by copy_mutex_
   mutable std::unique_ptr<const Files> copied_;  // those that it is of
 };
+
+struct IntegrityFault {
+  std::string_view kind;  // "corrupt_database", "dangling_row" or "unreadable"
+  std::string text;       // in words
+};
+
+/// The faults that SQLite itself finds in a database. Reads all of it, and may take long. At most kMostIntegrityFaults;
+/// references between rows are examined only if the structure is whole. Also empty if
+/// there is no database.
+std::vector<IntegrityFault> integrity_faults(const Database& database);
+inline constexpr std::size_t kMostIntegrityFaults = 100;
+
+/// One change to another program's database, made completely or not at all while that program may run: a connection of
+/// its own, with foreign keys on and the write lock from the start. Never changes the schema or a setting that the
+/// database keeps. The destructor rolls back uncommitted changes. Used by one thread at a time.
+class Transaction {
+ public:
+  enum class Sync : std::uint8_t { full, left_to_kernel };
+  static constexpr std::chrono::milliseconds kPatience{5000};
+  /// A connection that may read before it begins to write; it waits up to `patience` for other programs. Errors: as
+  /// begin; read_only, permission or not_permitted if the database may not be written.
+  static Result<Connection> connect(const std::string& path, Sync sync, std::chrono::milliseconds patience = kPatience);
+  /// Waits for other writers. Errors: busy after that; not_found, permission, corrupt, io.
+  static Result<Transaction> begin(Connection connection);
+  static Result<Transaction> begin(const std::string& path, Sync sync, std::chrono::milliseconds patience = kPatience);
+  [[nodiscard]] const Connection& connection() const { return connection_; }
+  /// Errors: busy, no_space, io; nothing is changed then.
+  Result<void> commit() const;
+  /// After a failed commit: true if even a power cut does not turn it into a success. False if all was written and only
+  /// a sync failed.
+  [[nodiscard]] bool is_surely_undone() const;
+
+ private:
+  explicit Transaction(Connection connection) : connection_(std::move(connection)) {}
+  Connection connection_;
+};
+
+/// Opens a database that only arborfs writes, and that may be lost: several processes read it while one writes, and a
+/// crash leaves it whole, without the last changes. A page that is not as it was written gives an error when it is
+/// read. The file exists, and may be empty. Waits for no lock. Errors: as Connection::open.
+Result<Connection> open_own_database(const std::string& path);
 
 }  // namespace arborfs::sqlite

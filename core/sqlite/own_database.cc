@@ -1,5 +1,3 @@
-#include "core/sqlite/own_database.h"
-
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -12,9 +10,8 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/sqlite/private_copy.h"
-#include "core/sqlite/set_up.h"
-#include "core/sqlite/sqlite_error.h"
+#include "core/sqlite/connection.h"
+#include "core/sqlite/database.h"
 
 namespace arborfs::sqlite {
 

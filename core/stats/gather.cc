@@ -182,7 +182,7 @@ Result<SessionSpent> read_session(const SessionPtr& session, const Options& opti
   const bool was_loaded = session->has(Depth::index);
   auto spent = SessionReader(session, options).read();
   if (!was_loaded) {
-    session->let_go();
+    session->evict();
   }
   return spent;
 }

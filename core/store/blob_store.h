@@ -34,4 +34,7 @@ class BlobStore : public BlobSource {
 /// checked, a few thousand of them.
 std::shared_ptr<BlobStore> make_file_blobs(std::string folder, Disk& disk);
 
+/// Those of an agent that keeps no blobs.
+std::shared_ptr<BlobStore> make_no_blobs();
+
 }  // namespace arborfs

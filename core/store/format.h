@@ -5,20 +5,54 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 
 namespace arborfs {
 
-class AgentFinder;     // core/session/agent_look.h
-struct AgentPrograms;  // core/store/live_signs.h
-struct ResumeCommand;  // core/store/resume.h
+class AgentFinder;     // core/session/liveness.h
 class LogReader;       // core/log/log_reader.h
 class RecordRenderer;  // core/render/record_renderer.h
 class SessionStore;    // core/store/session_store.h
 struct Header;         // core/log/log_index.h
+struct LogPlace;       // core/store/session_store.h
 
-/// The text that a read of a verb's control file returns, where the common text (core/writer/verb_usage.h) does not
+/// How the programs of an agent are recognised, and how their processes show what they use. Constant data of a format.
+struct AgentPrograms {
+  /// Names of the process, of its executable, or of the script that an interpreter runs, up to the first dot.
+  std::span<const std::string_view> names;
+  /// A script in a folder of this name is the agent's too; "" for none.
+  std::string_view package;
+  /// A process of this name is the agent's if a component of a path in its arguments begins with one of `names`.
+  std::string_view runtime = {};
+  /// The folder with the agent's state: the value of the variable followed by `below`; if the variable is not set or
+  /// empty, `home` below the home folder. Programs with another folder hold no sessions of the store.
+  std::string_view variable;
+  std::string_view below = {};
+  std::string_view home;
+  /// A program with this argument is a service of the agent that stays behind: it holds only the sessions that its own
+  /// signs (LiveSigns) name; "" for none.
+  std::string_view service = {};
+  /// True if its sessions are independent of its working directory: it may hold any session that was written since it
+  /// started.
+  bool is_server = false;
+};
+
+/// How an agent's command line names the session to resume. Constant data of a format.
+struct ResumeCommand {
+  std::string_view program;  // found through $PATH
+  std::string_view option;   // the word before the session: an option or a subcommand
+  /// The session is named by the path of its log, else by its id.
+  bool takes_path = false;
+  /// False if the program cannot open a session that another session started.
+  bool takes_children = true;
+  /// Set for a store that the user named: the folder with the agent's state, without `below` at its end.
+  std::string_view variable;
+  std::string_view below = {};
+};
+
+/// The text that a read of a verb's control file returns, where the common text (core/writer/verbs.cc) does not
 /// apply.
 struct OwnUsage {
   std::string_view verb;
@@ -35,7 +69,7 @@ struct Format {
   std::span<const std::string_view> verbs = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
-  /// Null: running agents are recognised by `programs` and SessionStore::live_signs.
+  /// Null: running agents are recognised by `programs` and HasLiveSigns (store_parts.h).
   const AgentFinder* agents = nullptr;
   /// True if removing a session also removes the sessions whose Header::started_by is its id.
   bool removes_children = false;
@@ -46,6 +80,9 @@ struct Format {
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
   bool has_cwd = true;  // false: its sessions do not record a working directory
+  /// True if a change can be read only some milliseconds after its event. SQLite writes a commit to the -wal, which
+  /// causes an event, and only then to the shared memory, which causes none.
+  bool changes_show_late = false;
 
   [[nodiscard]] bool is_writable() const { return !verbs.empty(); }
   [[nodiscard]] bool takes(std::string_view verb) const;
@@ -57,5 +94,25 @@ Error only_reads(const Format& format);
 Result<void> check_writable(const Format& format);
 /// The refusal of a verb that sessions of this format do not support: read_only if they support none, else unsupported.
 Error does_not_take(const Format& format, std::string_view verb);
+
+/// A command, ready to be run.
+struct AgentCommand {
+  std::vector<std::string> words;  // the program and its arguments
+  std::string variable;            // of the environment, to be set to `value`; "" for none
+  std::string value;
+};
+
+/// The facts about a session for the agent's command.
+struct ResumeRequest {
+  const LogPlace& place;
+  std::string_view id;  // the agent's own
+  bool is_child = false;
+  /// The user named the store: the agent may not find it without help.
+  bool is_named = false;
+};
+
+/// Errors: unsupported if the agent has no such command, or none that can name this session; corrupt for an id that
+/// would be read as an option.
+Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request);
 
 }  // namespace arborfs

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "core/base/error.h"
-#include "core/os/file.h"
+#include "core/os/disk.h"
 #include "core/os/temp_file.h"
 
 namespace arborfs {
@@ -30,43 +30,80 @@ inline Error log_changed() {
 
 class LogWriter {
  public:
+  /// Of a file `name` in `folder`, which is not a folder for a log that has no name. `log` is that file, open since
+  /// before any change: a failed sync shows on it (FAILURES.md P3). `lock` ends with release(). `is_new`: sync() also
+  /// syncs its name. `disk` outlives the writer.
+  LogWriter(Disk& disk, std::shared_ptr<const Dir> folder, std::string name, std::shared_ptr<const void> lock, File log,
+            const FileStat& stat, bool is_new = false)
+      : disk_(disk),
+        folder_(std::move(folder)),
+        name_(std::move(name)),
+        lock_(std::move(lock)),
+        reader_(std::move(log)),
+        stat_(stat),
+        changed_names_(is_new) {}
   /// Releases the lock.
   virtual ~LogWriter() = default;
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
 
   /// The log's stat when the lock was taken; this writer's own changes are not in it.
-  [[nodiscard]] virtual const FileStat& stat() const = 0;
+  [[nodiscard]] const FileStat& stat() const { return stat_; }
   /// True if another process has it open for writing, with or without the lock.
-  [[nodiscard]] virtual bool is_open_elsewhere() const = 0;
-  [[nodiscard]] virtual Result<LogVersion> version() const = 0;
+  [[nodiscard]] virtual bool is_open_elsewhere() const;
+  [[nodiscard]] Result<LogVersion> version() const;
 
   /// Appends all of `lines`, in one write(2) if the disk takes it, or none of it: a part that was written is cut off
   /// again if its bytes are still ours. Errors: no_space, over_quota, too_large, io; stale if the log was replaced
   /// under the lock.
-  virtual Result<void> append(std::string_view lines) = 0;
+  Result<void> append(std::string_view lines);
   /// Writes bytes in place, such as a title slot. Errors: as append.
-  virtual Result<void> overwrite(std::uint64_t offset, std::string_view bytes) = 0;
+  Result<void> overwrite(std::uint64_t offset, std::string_view bytes);
   /// Opens the log as append() would, but writes nothing. Errors: as append.
-  virtual Result<void> try_append() = 0;
+  Result<void> try_append();
   /// Checks that the log's attributes allow replace(). Errors: not_permitted.
-  virtual Result<void> try_replace() = 0;
+  Result<void> try_replace();
   /// Cuts the log back to `start` if its bytes after that are the beginning, but not all, of the bytes of `whole` from
   /// `at` on; false if they are not. After a cut only release(), sync() and stat_name() may follow. Errors: as append.
-  virtual Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at) = 0;
+  Result<bool> cut_part(std::uint64_t start, const File& whole, std::uint64_t at);
   /// Removes the bytes that this writer appended, if nothing follows them and they are at most kUndone.
   static constexpr std::size_t kUndone = 1 << 20;
-  virtual Result<void> undo_append() = 0;
+  Result<void> undo_append();
   /// Errors: stale if the log is no longer as `before` says.
-  [[nodiscard]] virtual Result<void> verify(const LogVersion& before) const = 0;
+  [[nodiscard]] Result<void> verify(const LogVersion& before) const;
   /// Replaces the log with a finished draft if verify() succeeds.
-  virtual Result<void> replace(LogDraft& draft, const LogVersion& before) = 0;
+  Result<void> replace(LogDraft& draft, const LogVersion& before);
 
   /// The stat of the file that the log's name leads to now. Errors: not_found, io.
-  [[nodiscard]] virtual Result<FileStat> stat_name() const = 0;
+  [[nodiscard]] virtual Result<FileStat> stat_name() const { return folder_->stat(name_); }
 
   /// Releases the lock; only sync() and stat_name() may follow.
-  virtual void release() = 0;
+  void release() { lock_.reset(); }
   /// All changes by this writer are on the disk when it returns. Errors: io; the contents of the disk are then unknown.
-  virtual Result<void> sync() = 0;
+  Result<void> sync();
+
+ protected:
+  enum class For : std::uint8_t { append, update };
+  virtual Result<UniqueFd> open(For what);
+  virtual Result<void> put_in_place(LogDraft& draft);
+
+ private:
+  /// The log open for changes, if it is still the locked file and has the expected size. Errors: stale.
+  Result<UniqueFd> open_same(For what);
+  Result<void> cut_back(int fd, std::uint64_t start, std::string_view written);
+  Disk& disk_;
+  const std::shared_ptr<const Dir> folder_;  // the lock may refer to it; null for a log without a name
+  const std::string name_;
+  std::shared_ptr<const void> lock_;  // null once it is released
+  const File reader_;
+  const FileStat stat_;
+  std::uint64_t appended_bytes_ = 0;  // by this writer, after stat_.size
+  std::string appended_;              // the same, if it is not more than kUndone
+  bool changed_bytes_ = false;
+  bool changed_names_;
 };
+
+/// Names a finished draft. No process may find a log open for writing, so the draft is closed first.
+Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& name, Disk::Existing existing);
 
 }  // namespace arborfs

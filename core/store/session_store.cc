@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
+#include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 
 namespace arborfs {
@@ -13,15 +14,21 @@ std::string folder_path(const std::string& sessions, const std::string& folder) 
   return folder == kSessionsItself ? sessions : sessions + "/" + folder;
 }
 
-std::vector<WatchedDir> SessionStore::watched() const {
-  std::vector<WatchedDir> dirs;
-  if (auto listed = folders()) {
-    for (std::string& name : *listed) {
-      std::string path = folder_path(paths().sessions, name);
-      dirs.push_back({std::move(path), std::move(name), false});
-    }
+Result<FileStat> SessionStore::stat(const LogPlace& place, const Dir* in) const {
+  if (in != nullptr) {
+    return stat_log(*in, place.file);
   }
-  return dirs;
+  ASSIGN_OR_RETURN(const auto dir, folder(place));
+  return stat_log(dir, place.file);
+}
+
+Result<std::shared_ptr<const LogSource>> SessionStore::open(const LogPlace& place) const {
+  ASSIGN_OR_RETURN(const auto dir, folder(place));
+  auto reopen = [this, place]() -> Result<File> {
+    ASSIGN_OR_RETURN(const auto again, folder(place));
+    return File::follow_in(again, place.file);
+  };
+  return LogFile::open(dir, place.file, std::move(reopen), place.folder);
 }
 
 Result<Header> SessionStore::header(const LogPlace& place) const {
@@ -31,8 +38,27 @@ Result<Header> SessionStore::header(const LogPlace& place) const {
 
 bool SessionStore::is_link(const LogPlace& place) const {
   const auto dir = folder(place);
-  const auto st = dir ? dir->stat(file_of(place)) : Result<FileStat>(dir.error());
+  const auto st = dir ? dir->stat(place.file) : Result<FileStat>(dir.error());
   return st && S_ISLNK(st->mode);
+}
+
+std::string SessionStore::path_of(const LogPlace& place) const {
+  return folder_path(paths_.sessions, place.folder) + "/" + place.file;
+}
+
+Result<File> SessionStore::open_file(const Dir& in, const LogPlace& place) const {
+  return File::follow_in(in, place.file);
+}
+
+std::vector<WatchedDir> SessionStore::watched() const {
+  std::vector<WatchedDir> dirs;
+  if (auto listed = folders()) {
+    for (std::string& name : *listed) {
+      std::string path = folder_path(paths_.sessions, name);
+      dirs.push_back({std::move(path), std::move(name), false});
+    }
+  }
+  return dirs;
 }
 
 Result<void> check_no_link(const SessionStore& store, const LogPlace& place) {

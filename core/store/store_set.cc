@@ -1,6 +1,10 @@
 #include "core/store/store_set.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -8,7 +12,6 @@
 #include "core/base/result_macros.h"
 
 namespace arborfs {
-
 namespace {
 
 using Stores = std::vector<std::shared_ptr<SessionStore>>;
@@ -130,7 +133,7 @@ std::vector<Breadcrumb> StoreSet::breadcrumbs(const std::set<std::uint8_t>& sile
     if (silent.contains(static_cast<std::uint8_t>(number))) {
       continue;
     }
-    for (Breadcrumb& crumb : stores_[number]->breadcrumbs()) {
+    for (Breadcrumb& crumb : breadcrumbs_of(*stores_[number])) {
       crumb.place.store = static_cast<std::uint8_t>(number);
       all.push_back(std::move(crumb));
     }
@@ -153,6 +156,22 @@ std::optional<StoreProblem> problem_of(const SessionStore& store) {
   return StoreProblem{true, Dir::open_root(folder)
                                 ? "there are no sessions in " + folder + ": " + listed.error().message
                                 : "there is no folder " + folder};
+}
+
+Result<void> check_owner(const StorePaths& paths, bool named, Access access) {
+  for (const std::string& path : {paths.sessions, paths.agent_dir}) {
+    struct stat st {};
+    if (::stat(path.c_str(), &st) != 0) {
+      continue;
+    }
+    if (st.st_uid == ::geteuid() || (named && access == Access::look)) {
+      return {};
+    }
+    const std::string whose = path + " belongs to another user (uid " + std::to_string(st.st_uid) + ")";
+    return Error{Errc::permission, named ? whose + ": you can read it (mount it with -o ro) but not write to it"
+                                         : whose + ": run arborfs as that user, or read it with --store"};
+  }
+  return {};
 }
 
 }  // namespace arborfs

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/store/session_store.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 
@@ -54,5 +55,12 @@ struct StoreProblem {
 };
 /// Nothing if they can be listed now.
 std::optional<StoreProblem> problem_of(const SessionStore& store);
+
+enum class Access { look, write };
+
+/// A store of another user may only be read, and only if the user named it: files written there would belong to the
+/// wrong user, and HOME kept by `sudo -E` leads there by accident (FAILURES.md S14). `named` is false for an agent's
+/// own store. Succeeds if there is no store yet. Errors: permission, with advice on what to do instead.
+Result<void> check_owner(const StorePaths& paths, bool named, Access access);
 
 }  // namespace arborfs

@@ -2,6 +2,8 @@
 // thread.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -51,5 +53,34 @@ struct RewindWanted {
 
 /// One JSON object, or the name of a checkpoint. Errors: invalid_argument.
 Result<RewindWanted> rewind_of_text(std::string_view text);
+
+/// An object of a command that is refused, by its number from 1. Errc::invalid_argument.
+Error refused_object(std::size_t number, std::string_view why);
+
+/// Errors: too_large, not_utf8.
+Result<void> check_append_text(const AppendText& text);
+
+/// Appends that are JSON objects, one after another (CONTRACT.md 4.1): calls `take` for each until it fails. Errors:
+/// invalid_argument for a value that is not an object and for a text without any; those of `take`.
+Result<void> each_object(std::string_view text, const std::function<Result<void>(const json::Value& object)>& take);
+
+inline constexpr std::size_t kLongestTitle = std::size_t{64} << 10U;
+
+/// A title for agents that store it unchanged: control characters become spaces; spaces at both ends are removed.
+std::string one_line_title(std::string_view title);
+
+/// The same for a title that a user sets. Errors: not_utf8, invalid_argument (nothing is left), too_large.
+Result<std::string> checked_title(std::string_view title);
+
+/// What an object tells arborfs, in members that do not reach the log.
+struct CommandOptions {
+  std::string if_leaf;
+  bool force = false;
+  /// True if the member is one of them.
+  bool take(std::string_view key, const json::Value& value);
+};
+
+/// The text of one message, without its last line feed. Errors: invalid_argument if nothing is left.
+Result<std::string_view> message_text(std::string_view text);
 
 }  // namespace arborfs

@@ -7,8 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/result_macros.h"
-#include "core/session/agent_look.h"
-#include "core/writer/not_synced.h"
+#include "core/session/liveness.h"
 
 namespace arborfs {
 
@@ -385,8 +384,7 @@ Result<void> Committer::finish(const SessionPtr& session, Held& held, const File
     held.writer->release();
   }
   if (after) {  // else a running program would be taken for the writer of the log
-    catalog_.state_of(*session).marks.note_written(place.file, held.writer ? held.writer->stat() : before, *after,
-                                                   agents_run(held, *session));
+    catalog_.state_of(*session).marks.note_written(place.file, held.writer ? held.writer->stat() : before, *after);
   }
   auto synced = Result<void>();
   if (settings_.sync) {
@@ -420,10 +418,6 @@ Result<void> Committer::show(const SessionPtr& session, const Held& held, const 
   }
   editor_.committed(session, plan);
   return {};
-}
-
-bool agents_run(const Held& held, const Session& session) {
-  return held.look ? !held.look->is_empty() : !AgentLook::recent(session.store())->is_empty();
 }
 
 Error session_is_live(const Liveness& found, const std::string& instead) {

@@ -19,9 +19,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/wanted.h"
 #include "core/session/catalog.h"
 #include "core/session/liveness.h"
+#include "core/store/log_writer.h"
 
 namespace arborfs {
 
@@ -45,9 +47,6 @@ struct Held {
   std::shared_ptr<const AgentLook> look = nullptr;  // null if nobody asks
 };
 
-/// True if an agent of the session's store runs, as far as it is known.
-bool agents_run(const Held& held, const Session& session);
-
 /// What the commands of one turn become: lines to append, or a rewrite. Formats derive their own from it, which their
 /// commands know. One thread uses it.
 struct Plan {
@@ -62,7 +61,7 @@ struct Plan {
 
   std::string lead;       // separates the lines from the log's end
   std::string lines;      // to append, each with its line feed
-  bool protects = false;  // the lines are to be kept (core/session/erased_entries.h)
+  bool protects = false;  // the lines are to be kept (core/session/store_state.h)
   std::string at_begin;   // what replaces the log's first bytes, written with the lines: both or neither
   EntryId last;           // of the last line, if the session must have it then
   /// Instead of the append: writes all that was planned, or nothing.
@@ -88,7 +87,9 @@ class Editor {
     yes,  // as long as the agent waits
   };
   /// Takes the lock that keeps out the agent and other writers; null in a format without one.
-  [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& /*session*/, Wait /*wait*/) {
+    return std::unique_ptr<LogWriter>();
+  }
   /// A plan of nothing, under the lock. May read the log.
   [[nodiscard]] virtual Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) = 0;
   /// Makes the lines, or the rewrite, of what was planned; neither if nothing is to be written. May read the log.
@@ -209,5 +210,19 @@ Error session_is_live(const Liveness& found, const std::string& instead = "");
 
 /// Makes a change visible that was just written. Its error would never make the caller write again.
 Result<void> read_back(Session& session, Depth depth);
+
+/// The error for a write that is in a store but was not synced. It is never no_space or stale, which would make the
+/// caller write the same again.
+inline Error written_but_not_synced(const Error& why) {
+  return {Errc::io, why.message +
+                        "; the log can be read, but the last write may not survive a power cut: check the end of the "
+                        "log before you write again"};
+}
+
+/// The same for a new session. It stays, because a program may already have opened it.
+inline Error made_but_not_synced(const Error& why, const std::string& session) {
+  return {Errc::io, why.message + "; the new session " + session +
+                        " is there, but may not survive a power cut: check that it exists before you create it again"};
+}
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
 // Files of new sessions, which let other users do nothing that they cannot do with the session that they are made from.
-// What killed processes left of them. Any thread.
+// Their ids, and what killed processes left of them. Any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/os/disk.h"
 #include "core/session/session.h"
 
@@ -26,5 +27,8 @@ mode_t permissions_of(const Session& session);
 /// Removes the files that killed processes left in a folder under temporary names (temp_file.h), or that
 /// `is_ours` accepts: those that are older than a minute and that no process has open for writing.
 void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours = nullptr);
+
+/// A random UUID of version 4, for new records and sessions. Errors: io.
+Result<std::string> new_uuid();
 
 }  // namespace arborfs

@@ -3,9 +3,9 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -32,22 +32,41 @@ constexpr mode_t kPrivateFile = 0600;
 constexpr mode_t kPrivateFolder = 0700;
 
 std::string note_text(const Trashed& trashed) {
-  const std::array<std::pair<std::string_view, std::string_view>, 8> members{{{"sessions", trashed.sessions},
-                                                                              {"folder", trashed.place.folder},
-                                                                              {"file", trashed.place.file},
-                                                                              {"path", trashed.path},
-                                                                              {"title", trashed.title},
-                                                                              {"agent", trashed.agent},
-                                                                              {"format", trashed.format},
-                                                                              {"removed", ""}}};
-  std::string text;
-  for (const auto& [key, value] : members) {
-    text += text.empty() ? "{" : ",";
-    json::stringify_string(key, text);
-    text += ":";
-    json::stringify_string(key == "removed" ? json::iso_time(trashed.removed_ms) : std::string(value), text);
+  json::Text note = json::Text::object();
+  note.add("sessions", trashed.sessions).add("folder", trashed.place.folder).add("file", trashed.place.file);
+  note.add("path", trashed.path).add("title", trashed.title).add("agent", trashed.agent);
+  note.add("format", trashed.format).add("removed", json::iso_time(trashed.removed_ms));
+  return note.str() + "\n";
+}
+
+/// A folder in the trash without a note, locked, so that no process can begin to use it.
+struct Leftover {
+  Dir folder;
+  std::optional<Dir> files;
+};
+
+/// Nothing if the folder has a note, a process uses it, or it cannot be read.
+std::optional<Leftover> leftover_in(const Dir& root, const std::string& name) {
+  auto folder = root.open_in(name);
+  if (!folder || ::flock(folder->fd(), LOCK_EX | LOCK_NB) != 0) {
+    return std::nullopt;
   }
-  return text + "}\n";
+  const auto note = folder->stat(std::string(kNote));
+  if (note || note.error().code != Errc::not_found) {
+    return std::nullopt;
+  }
+  auto files = folder->open_in(std::string(Trash::kFiles));
+  if (files ? ::flock(files->fd(), LOCK_EX | LOCK_NB) != 0 : files.error().code != Errc::not_found) {
+    return std::nullopt;
+  }
+  return Leftover{std::move(*folder), files ? std::optional(std::move(*files)) : std::nullopt};
+}
+
+constexpr const char* kFile = "removed-from";
+constexpr std::size_t kMost = 100;
+
+std::string line_of(const RemovedFrom& from) {
+  return from.agent + " " + from.dir + "\n";
 }
 
 }  // namespace
@@ -139,33 +158,6 @@ Result<void> Trash::erase(const Trashed& trashed) {
   return {};
 }
 
-namespace {
-
-/// A folder in the trash without a note, locked, so that no process can begin to use it.
-struct Leftover {
-  Dir folder;
-  std::optional<Dir> files;
-};
-
-/// Nothing if the folder has a note, a process uses it, or it cannot be read.
-std::optional<Leftover> leftover_in(const Dir& root, const std::string& name) {
-  auto folder = root.open_in(name);
-  if (!folder || ::flock(folder->fd(), LOCK_EX | LOCK_NB) != 0) {
-    return std::nullopt;
-  }
-  const auto note = folder->stat(std::string(kNote));
-  if (note || note.error().code != Errc::not_found) {
-    return std::nullopt;
-  }
-  auto files = folder->open_in(std::string(Trash::kFiles));
-  if (files ? ::flock(files->fd(), LOCK_EX | LOCK_NB) != 0 : files.error().code != Errc::not_found) {
-    return std::nullopt;
-  }
-  return Leftover{std::move(*folder), files ? std::optional(std::move(*files)) : std::nullopt};
-}
-
-}  // namespace
-
 void Trash::erase_leftovers() {
   const auto root = Dir::open_root(folder_);
   const auto entries = root ? root->list() : Result<std::vector<DirEntry>>(root.error());
@@ -241,6 +233,41 @@ Result<void> lock_for_restore(const TrashFolder& folder) {
     return Error{Errc::busy, "another process is removing or restoring the session"};
   }
   return {};
+}
+
+std::vector<RemovedFrom> removed_from() {
+  std::vector<RemovedFrom> found;
+  const auto folder = open_private_folder(state_path(""));
+  const auto text = folder ? read_private_file(*folder, kFile) : Result<std::string>(folder.error());
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  for (std::size_t end = rest.find('\n'); end != std::string_view::npos && found.size() < kMost;
+       end = rest.find('\n')) {
+    const std::string_view line = rest.substr(0, end);
+    const std::size_t space = line.find(' ');
+    if (space != std::string_view::npos && line.substr(space + 1).starts_with('/')) {
+      found.push_back({std::string(line.substr(0, space)), std::string(line.substr(space + 1))});
+    }
+    rest.remove_prefix(end + 1);
+  }
+  return found;
+}
+
+void note_removed_from(const SessionStore& store) {
+  const RemovedFrom noted{std::string(store.format().agent), store.paths().agent_dir};
+  const auto all = removed_from();
+  const bool is_known = std::any_of(
+      all.begin(), all.end(), [&](const RemovedFrom& one) { return one.agent == noted.agent && one.dir == noted.dir; });
+  if (is_known || !noted.dir.starts_with('/') || noted.dir.find('\n') != std::string::npos) {
+    return;
+  }
+  std::string text = line_of(noted);
+  for (std::size_t i = 0; i < all.size() && i + 1 < kMost; ++i) {
+    text += line_of(all[i]);
+  }
+  Disk& disk = Disk::real();
+  if (const auto folder = make_private_folder(disk, state_path(""))) {
+    static_cast<void>(replace_private_file(disk, *folder, kFile, text));
+  }
 }
 
 }  // namespace arborfs

@@ -87,4 +87,18 @@ class Trash {
 /// Held while a session is removed or restored. Errors: busy while another process does either.
 Result<void> lock_for_restore(const TrashFolder& folder);
 
+/// A store from which this user has removed sessions, in $XDG_STATE_HOME/arborfs/removed-from. A session in the trash
+/// goes back only below a store that is open (CONTRACT.md 4.7), and its note alone opens none: these are opened for it
+/// too, so that nobody has to name the store again.
+struct RemovedFrom {
+  std::string agent;
+  std::string dir;  // the agent's folder, absolute
+};
+
+/// A failure only means that the store must be named when a session goes back. Any thread; if two processes write at
+/// once, one of the lines is lost.
+void note_removed_from(const SessionStore& store);
+/// Those noted last; none if the file cannot be read.
+std::vector<RemovedFrom> removed_from();
+
 }  // namespace arborfs

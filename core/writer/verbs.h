@@ -75,4 +75,11 @@ const Verb* find_verb(std::string_view name);
 /// In the order in which a session's folder lists them.
 const std::vector<Verb>& all_verbs();
 
+/// What a read of a new handle of a control file returns for the subject's sessions: how to use the file. Each line
+/// begins with `# `.
+std::string usage_text(const Verb& verb, const Subject& subject);
+/// Fails with invalid_argument if the text contains a line of usage_text(), wherever it is: an editor that has opened
+/// the control file saves that text along with what its user has typed (CONTRACT.md 4.3).
+Result<void> refuse_usage(const Verb& verb, const Subject& subject, std::string_view text);
+
 }  // namespace arborfs

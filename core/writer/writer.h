@@ -14,21 +14,101 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/memory_budget.h"
+#include "core/base/unique_fd.h"
+#include "core/os/file.h"
 #include "core/session/catalog.h"
+#include "core/store/prompt_history.h"
 #include "core/writer/conversation.h"
-#include "core/writer/disk_reservation.h"
-#include "core/writer/prompt_queue.h"
 #include "core/writer/trash.h"
 
 namespace arborfs {
+
+/// Adds prompts to a history (core/store/prompt_history.h) without waiting for programs that have it locked: a prompt
+/// that cannot be stored at once waits here, and a thread stores it as soon as that is possible. Thread-safe.
+class PromptQueue {
+ public:
+  struct Limits {
+    std::chrono::milliseconds at_once{30};      // how long add() waits for a lock
+    std::chrono::milliseconds each_try{100};    // how long the thread waits for a lock, and between two tries
+    std::chrono::milliseconds longest{60'000};  // then a waiting prompt is dropped
+    std::size_t most = 1000;                    // waiting prompts
+    std::size_t most_bytes = 4 << 20;           // of their texts
+  };
+  /// Called for each prompt that is not stored, on any thread, without locks held.
+  using Report = std::function<void(const Error&)>;
+
+  explicit PromptQueue(Report report) : PromptQueue(std::move(report), Limits{}) {}
+  PromptQueue(Report report, const Limits& limits) : report_(std::move(report)), limits_(limits) {}
+  /// Tries once more to store what waits, and drops what is still locked out.
+  ~PromptQueue();
+  PromptQueue(const PromptQueue&) = delete;
+  PromptQueue& operator=(const PromptQueue&) = delete;
+
+  /// Stores the prompt, after those that wait already. `history` must outlive this object. On return the prompt is
+  /// stored, or waits, or was reported.
+  void add(PromptHistory& history, Prompt prompt, bool sync);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    PromptHistory* history;
+    Prompt prompt;
+    bool sync;
+    Clock::time_point since;
+  };
+  bool has_waiting();
+  void put_off(Waiting waiting);
+  void run();
+  bool store_next(std::unique_lock<std::mutex>& lock);
+  void drop_rest(std::unique_lock<std::mutex>& lock);
+  const Report report_;
+  const Limits limits_;
+  std::mutex mutex_;  // not held while a history is written
+  std::condition_variable changed_;
+  std::deque<Waiting> waiting_;  // guarded by mutex_
+  std::size_t bytes_ = 0;        // of their texts; guarded by mutex_
+  bool is_ending_ = false;       // guarded by mutex_
+  std::thread thread_;           // started with the first that waits; guarded by mutex_
+};
+
+/// The most that a command takes of the disk.
+struct RoomWanted {
+  /// Beside the content of a file: blocks for a longer folder and for the map of the file's blocks.
+  static constexpr std::uint64_t kBeside = 8 << 10;
+
+  std::uint64_t bytes = 0;
+  std::uint64_t files = 2;   // new ones, such as a lock and a file that replaces another
+  std::string grown_file{};  // in the session's folder: it becomes longer by the bytes; "" for those of new files
+
+  /// Of an agent that keeps a session in one or two files, perhaps in a folder of its own or of its project.
+  static RoomWanted for_new_session(std::uint64_t bytes) { return {bytes + 4 * kBeside, 4}; }
+};
+
+/// Room in the file system of a folder.
+struct RoomAt {
+  Dir folder;
+  RoomWanted wanted;
+};
+
+/// Disk space that no other process can take (Disk::reserve), for a command that is not complete yet (CONTRACT.md 4.2).
+using DiskReservation = std::vector<UniqueFd>;
 
 enum class Durability : std::uint8_t {
   synced,  // fdatasync before success
@@ -204,7 +284,7 @@ class Writer {
   virtual Result<AppendResult> replace(const SessionPtr& session, const Replacement& wanted, bool force = false);
   /// Appends the agent's own kind of summary of the session: a user message. If `text` is "", arborfs generates it.
   virtual Result<AppendResult> summarize(const SessionPtr& session, const std::string& text, bool force = false);
-  /// Appends the entries that another program's rewrite has erased (core/session/erased_entries.h), as they were.
+  /// Appends the entries that another program's rewrite has erased (core/session/store_state.h), as they were.
   /// Returns how many.
   virtual Result<std::size_t> put_back_erased(const SessionPtr& session, bool force = false);
   /// Saves working files with the session. Returns one JSON line.
@@ -242,6 +322,7 @@ class Writer {
  protected:
   /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
+  [[nodiscard]] bool syncs() const { return settings_.durability == Durability::synced; }
   /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
   /// Errors: not_permitted unless allow_delete.
@@ -253,12 +334,55 @@ class Writer {
   Result<CreateResult> show_made(const LogPlace& place);
 
  private:
+  /// The writer that has the calls for this session; null if this one has them, and refuses those that it lacks.
+  [[nodiscard]] virtual Writer* writer_of(const SessionPtr& /*session*/) { return nullptr; }
+  template <class Outcome, class... Parameters, class... Rest>
+  Outcome pass(std::string_view verb, Outcome (Writer::*call)(const SessionPtr&, Parameters...),
+               const SessionPtr& session, Rest&&... rest);
   void note_lost_prompt(const Error& error);
   Catalog& catalog_;
   const WriteSettings settings_;
   Memory memory_;
   std::atomic<bool> has_told_of_history_{false};  // an error of remember_prompt()
   PromptQueue prompts_{[this](const Error& error) { note_lost_prompt(error); }};
+};
+
+/// The writers of all formats as one: each call goes to the writer of the session's format. It refuses everything if
+/// there is none for the session, and, but for forks, if the session is a link. Threads and locks: as those of the
+/// writers.
+class WriterSet final : public Writer {
+ public:
+  /// `catalog` must outlive this object.
+  WriterSet(Catalog& catalog, WriteSettings settings) : Writer(catalog, std::move(settings)) {}
+
+  /// Sessions of these agents are written through `writer`. Call it before any other; agents outlive this object.
+  void add(const std::vector<std::string_view>& agents, std::unique_ptr<Writer> writer);
+
+  void take_back_parts() override;
+  /// Without an agent, as create().
+  [[nodiscard]] std::vector<RoomAt> room_for_new(const std::string& agent, std::uint64_t bytes,
+                                                 std::uint64_t entries) override;
+  Result<CreateResult> fork(const SessionPtr& session, const std::string& target, bool force,
+                            const std::optional<std::string>& title) override;
+  Result<AdoptResult> fork_to(const SessionPtr& session, const ForeignFork& wanted) override;
+  /// Without an agent, the first store whose format creates sessions counts.
+  Result<CreateResult> create(const NewSession& wanted) override;
+  Result<void> remove(const SessionPtr& session, bool force) override;
+
+ private:
+  [[nodiscard]] Writer* writer_of(const SessionPtr& session) override;
+  /// Null if there is none, or if sessions of the format are not written.
+  [[nodiscard]] Writer* writer_of_agent(const SessionPtr& session);
+  /// The agents to which sessions can be forked, or of which sessions can be created.
+  [[nodiscard]] std::vector<std::string> agents() const;
+  [[nodiscard]] std::vector<std::string> creating_agents() const;
+  /// The error with what to do if the agent has no store, or none that exists.
+  [[nodiscard]] Error with_advice(Error error, const std::string& agent) const;
+  Result<CreateResult> create_for(const NewSession& wanted);
+  /// The agent of the first store whose format creates sessions; "" if there is none.
+  [[nodiscard]] std::string first_creating() const;
+  std::vector<std::unique_ptr<Writer>> writers_;
+  std::map<std::string_view, Writer*> by_agent_;
 };
 
 }  // namespace arborfs

@@ -6,11 +6,10 @@
 
 #include "core/base/result_macros.h"
 #include "core/render/names.h"
-#include "core/writer/verb_usage.h"
+#include "core/writer/verbs.h"
 #include "fs/control/client_process.h"
-#include "fs/control/write_ops.h"
-#include "fs/nodes/node_families.h"
-#include "fs/tree/resolve_session.h"
+#include "fs/nodes/node_table.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
 
@@ -44,11 +43,11 @@ std::size_t OpenControls::count(NodeId node, pid_t opener) const {
 }
 
 ControlFile::ControlFile(WriteBarrier& writes, OpenControls& open, Target target,
-                         std::unique_ptr<ControlInodes::Stay> stay)
+                         std::unique_ptr<ControlInodes::Lease> lease)
     : writes_(writes),
       open_(open),
       target_(std::move(target)),
-      stay_(std::move(stay)),
+      lease_(std::move(lease)),
       memory_(writes_.writer().memory().waiting),
       stream_(target_.verb->framing) {
   open_.add(this);
@@ -58,10 +57,10 @@ ControlFile::~ControlFile() {
   open_.remove(this);
 }
 
-void ControlFile::leave_door() {
-  std::unique_ptr<ControlInodes::Stay> stay;
+void ControlFile::release_inode() {
+  std::unique_ptr<ControlInodes::Lease> lease;
   const std::lock_guard lock(mutex_);
-  stay.swap(stay_);
+  lease.swap(lease_);
 }
 
 bool ControlFile::is_waiting() const {
@@ -103,10 +102,10 @@ void ControlFile::refuse_rest(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
     stream_.refuse_rest(why);
-    leave_room();
+    release_room();
     memory_.shrink_to(0);
   }
-  take_back();
+  roll_back();
   static_cast<void>(refuse(why));
 }
 
@@ -128,11 +127,11 @@ Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t clien
       done = taken.error();
     }
     if (command || !done) {
-      leave_room();
+      release_room();
     }
   }
   if (!done) {
-    take_back();
+    roll_back();
     const auto usage = refuse_usage(*target_.verb, target_.subject, bytes);  // after a whole JSON value
     return refuse(usage ? done.error() : usage.error());
   }
@@ -141,27 +140,27 @@ Result<void> ControlFile::take(std::string_view bytes, bool goes_on, pid_t clien
     {
       const std::lock_guard lock(mutex_);
       stream_.fail(done.error());
-      leave_room();
+      release_room();
     }
-    take_back();
+    roll_back();
     return command ? done : refuse(done.error());
   }
   return done;
 }
 
 /// Releases the space reserved for a text that is over. Needs mutex_.
-void ControlFile::leave_room() {
+void ControlFile::release_room() {
   reservation_.reset();
   room_ = 0;
   is_checked_ = false;
 }
 
 /// Undoes the first line of a command that is refused. False if there was nothing to undo.
-bool ControlFile::take_back() {
+bool ControlFile::roll_back() {
   std::function<Result<void>(Writer&)> work;
   {
     const std::lock_guard lock(mutex_);
-    work.swap(take_back_);
+    work.swap(roll_back_);
     if (work) {
       out_.clear();
     }
@@ -226,7 +225,7 @@ Result<void> ControlFile::run(CommandStream::Command& command) {
   }));
   const std::lock_guard lock(mutex_);
   out_ += done.line;
-  take_back_ = stream_.has_target() ? std::move(done.take_back) : nullptr;
+  roll_back_ = stream_.has_target() ? std::move(done.take_back) : nullptr;
   return {};
 }
 
@@ -235,10 +234,10 @@ Result<void> ControlFile::take_waiting() {
   Result<void> done;
   {
     const std::lock_guard lock(mutex_);
-    leave_room();
+    release_room();
     auto taken = stream_.finish();
     if (taken && !*taken) {
-      take_back_ = nullptr;
+      roll_back_ = nullptr;
       return {};
     }
     if (taken) {
@@ -256,10 +255,10 @@ Result<void> ControlFile::take_waiting() {
   give_back();
   if (done) {
     const std::lock_guard lock(mutex_);
-    take_back_ = nullptr;
+    roll_back_ = nullptr;
     return done;
   }
-  const bool is_noted = command && !take_back();
+  const bool is_noted = command && !roll_back();
   return is_noted ? done : refuse(done.error());
 }
 
@@ -270,13 +269,13 @@ void ControlFile::truncate() {
     const std::lock_guard lock(mutex_);
     is_cut_short = stream_.has_text_for_target();
     stream_.drop();
-    leave_room();
+    release_room();
     if (!is_cut_short) {
-      take_back_ = nullptr;
+      roll_back_ = nullptr;
     }
     memory_.shrink_to(0);
   }
-  take_back();
+  roll_back();
 }
 
 Result<void> ControlFile::sync() {
@@ -363,7 +362,7 @@ WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
   now.sequence = state_.catalog.feed().last_sequence();
   if (session) {
     const auto view = state_.catalog.view();
-    now.path = shown_path(*view, *session);
+    now.path = view->path_of(session->number());
     const auto found = view->where.find(session->number());
     now.starter = found == view->where.end() ? 0 : found->second.starter;
     now.id_name = names::encode(session->head().header.id, kIdNameBytes);
@@ -374,10 +373,10 @@ WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
 void WriteBarrier::refused(const SessionPtr& session, std::string_view doing, const Error& why) {
   const Shown before = shown(session);
   writer_.note_outcome(session, doing, &why);
-  settle(session, before, false);
+  invalidate(session, before, false);
 }
 
-void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool is_done) {
+void WriteBarrier::invalidate(const SessionPtr& session, const Shown& before, bool is_done) {
   state_.note_own_write(session ? session->number() : 0);
   if (session && !is_done) {
     session->forget_look();
@@ -401,16 +400,11 @@ void WriteBarrier::settle(const SessionPtr& session, const Shown& before, bool i
 void WriteBarrier::tell(std::uint64_t since, std::vector<Invalidation> more) {
   const InvalidationMap map(state_);
   more = map.known(std::move(more));
-  if (more.empty() && news_.has_told(since, state_.catalog.feed().last_sequence())) {
-    return;
-  }
   const auto changes = state_.catalog.feed().after(since, kFewChanges);
-  auto all = map.forgets(changes);
+  auto all = map.invalidations_of(changes);
   all.insert(all.end(), more.begin(), more.end());
-  if (changes.size() == kFewChanges || !news_.tell_at_once(all)) {
-    news_.tell_and_wait(std::move(more));
-  } else if (!changes.empty()) {
-    news_.note_told(since, changes.back().sequence);
+  if (changes.size() == kFewChanges || !invalidations_.notify_at_once(all)) {
+    invalidations_.notify_and_wait(std::move(more));
   }
 }
 
@@ -426,79 +420,6 @@ void WriteBarrier::add_place(const Shown& was, const Shown& is, std::vector<Inva
     out.push_back({shortcut_nodes::agent_folder(agent), was.id_name});
   }
   InvalidationMap(state_).add_place(was.path, was.starter, out);
-}
-
-namespace {
-
-const Verb* verb_of(NodeId node) {
-  switch (node.kind()) {
-    case Kind::new_control:
-      return find_verb("new");
-    case Kind::branch_append:
-      return find_verb("append");
-    default:
-      break;
-  }
-  if (is_view(node.kind())) {
-    return find_verb(view_of(node.kind()).name);
-  }
-  const std::uint32_t place = ControlInodes::verb_place(node);
-  return place < all_verbs().size() ? &all_verbs()[place] : nullptr;
-}
-
-std::string shown_name(MountState& state, const SessionPtr& session) {
-  const auto view = state.catalog.view();
-  const auto found = view->where.find(session->number());
-  return found == view->where.end() ? session->stem() : found->second.name();
-}
-
-Result<std::string> leaf_text(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, Depth::index));
-  ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
-  const Ordinal leaf = guard.leaf();
-  return leaf == kNoEntry ? "root\n" : std::string(guard.index().id(leaf).text) + "\n";
-}
-
-}  // namespace
-
-std::string spelled_entry(const LogIndex& index, Ordinal ordinal) {
-  const EntryId id = index.id(ordinal);
-  const bool is_exact = id.kind != EntryId::Kind::missing && index.find(id.text) == ordinal;
-  return is_exact ? std::string(id.text) : "#" + std::to_string(ordinal);
-}
-
-Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node, pid_t client) {
-  MountState& state = vfs_.state();
-  ControlFile::Target target;
-  target.node = ControlInodes::first_inode(node);
-  target.verb = verb_of(node);
-  if (target.verb == nullptr) {
-    return stale_error();
-  }
-  const Verb& verb = *target.verb;
-  std::string file(verb.name);
-  if (node.kind() != Kind::new_control) {
-    ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-    target.subject.session = ref.session;
-  }
-  target.content = [usage = usage_text(verb, target.subject)](RequestContext&) { return Result<std::string>(usage); };
-  if (node.kind() == Kind::branch_append) {
-    ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
-    target.subject.at = spelled_entry(guard.index(), node.item());
-    file = "branches/" + names::branch_stem(guard.index(), node.item()) + "/" + file;
-  } else if (is_view(node.kind())) {
-    ASSIGN_OR_RETURN(auto document, document_of_node(state, call, node));
-    target.document = document;
-    target.content = [shown = std::move(document)](RequestContext&) { return shown->content->read_all(); };
-  } else if (verb.name == "branch") {
-    target.content = [&state, node](RequestContext& reading) { return leaf_text(state, reading, node); };
-  }
-  target.opener = thread_group_of(client);
-  target.path_tail = [this, session = target.subject.session, file] {
-    return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
-  };
-  return std::make_shared<ControlFile>(writes_, open_, std::move(target),
-                                       std::make_unique<ControlInodes::Stay>(state.control_inodes, node));
 }
 
 }  // namespace arborfs

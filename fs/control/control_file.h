@@ -35,10 +35,10 @@
 #include "core/base/memory_budget.h"
 #include "core/writer/command_stream.h"
 #include "core/writer/writer.h"
-#include "fs/cache/invalidation_queue.h"
-#include "fs/tree/control_inodes.h"
-#include "fs/tree/mount_state.h"
-#include "fs/tree/request_context.h"
+#include "fs/nodes/control_inodes.h"
+#include "fs/nodes/invalidation.h"
+#include "fs/nodes/mount_state.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
 
@@ -47,8 +47,8 @@ namespace arborfs {
 class WriteBarrier {
  public:
   /// All outlive it.
-  WriteBarrier(MountState& state, Writer& writer, InvalidationQueue& news)
-      : state_(state), writer_(writer), news_(news) {}
+  WriteBarrier(MountState& state, Writer& writer, InvalidationQueue& queue)
+      : state_(state), writer_(writer), invalidations_(queue) {}
 
   /// Runs `work`, which changes `session` (null: no existing one) by one call of the Writer and returns a Result.
   /// `doing` is the verb.
@@ -63,10 +63,10 @@ class WriteBarrier {
   /// The same for a part of a command whose outcome is recorded elsewhere.
   template <class Work>
   auto run_unnoted(const SessionPtr& session, Work work) {
-    const InvalidationQueue::ToldHere told_here;
+    const InvalidationQueue::NotifiesHere notifies_here;
     const Shown before = shown(session);
     auto done = work(writer_);
-    settle(session, before, done.has_value());
+    invalidate(session, before, done.has_value());
     return done;
   }
   /// Records a command that was refused before it reached the Writer.
@@ -74,7 +74,7 @@ class WriteBarrier {
 
   [[nodiscard]] MountState& state() const { return state_; }
   [[nodiscard]] Writer& writer() const { return writer_; }
-  [[nodiscard]] InvalidationQueue& news() const { return news_; }
+  [[nodiscard]] InvalidationQueue& invalidations() const { return invalidations_; }
 
  private:
   /// Where a session is shown, which the change feed does not report, and the feed's last sequence number.
@@ -85,13 +85,13 @@ class WriteBarrier {
     std::uint64_t sequence = 0;
   };
   [[nodiscard]] Shown shown(const SessionPtr& session) const;
-  void settle(const SessionPtr& session, const Shown& before, bool is_done);
+  void invalidate(const SessionPtr& session, const Shown& before, bool is_done);
   void tell(std::uint64_t since, std::vector<Invalidation> more);
   void add_place(const Shown& was, const Shown& is, std::vector<Invalidation>& out) const;
 
   MountState& state_;
   Writer& writer_;
-  InvalidationQueue& news_;
+  InvalidationQueue& invalidations_;
 };
 
 class ControlFile;
@@ -122,8 +122,8 @@ class ControlFile {
     SnapshotPtr document;  // for `title`: keeps its attributes as they were at open
   };
 
-  /// `stay` marks the inode through which the file was opened.
-  ControlFile(WriteBarrier& writes, OpenControls& open, Target target, std::unique_ptr<ControlInodes::Stay> stay);
+  /// `lease` marks the inode through which the file was opened.
+  ControlFile(WriteBarrier& writes, OpenControls& open, Target target, std::unique_ptr<ControlInodes::Lease> lease);
   ~ControlFile();
   ControlFile(const ControlFile&) = delete;
   ControlFile& operator=(const ControlFile&) = delete;
@@ -156,7 +156,7 @@ class ControlFile {
   [[nodiscard]] bool is_waiting() const;
   /// Releases the inode because a descriptor is being closed, most often the last one. Other handles may keep the inode
   /// open.
-  void leave_door();
+  void release_inode();
   [[nodiscard]] NodeId node() const { return target_.node; }
   [[nodiscard]] pid_t opener() const { return target_.opener; }
   [[nodiscard]] bool is_closed() const;
@@ -170,17 +170,17 @@ class ControlFile {
   Result<void> judge_early();
   Result<void> make_room(std::size_t room);
   Result<void> refuse(const Error& why);
-  bool take_back();
-  void leave_room();
+  bool roll_back();
+  void release_room();
 
   WriteBarrier& writes_;
   OpenControls& open_;
   const Target target_;
   mutable std::mutex mutex_;
-  std::unique_ptr<ControlInodes::Stay> stay_;       // until the first close; guarded by mutex_
+  std::unique_ptr<ControlInodes::Lease> lease_;     // until the first close; guarded by mutex_
   MemoryBudget::Share memory_;                      // for waiting and running commands; guards itself
   CommandStream stream_;                            // guarded by mutex_, as are all below
-  std::function<Result<void>(Writer&)> take_back_;  // undoes the command whose text may follow
+  std::function<Result<void>(Writer&)> roll_back_;  // undoes the command whose text may follow
   pid_t writer_ = 0;                                // the process that wrote the waiting input
   std::optional<DiskReservation> reservation_;      // for the waiting input
   std::size_t room_ = 0;                            // bytes asked for

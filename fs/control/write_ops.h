@@ -66,7 +66,7 @@ std::string spelled_entry(const LogIndex& index, Ordinal ordinal);
 class WriteOps {
  public:
   /// All outlive it. `mountpoint` as in MountSettings.
-  WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& news, std::string mountpoint);
+  WriteOps(Vfs& vfs, Writer& writer, InvalidationQueue& queue, std::string mountpoint);
 
   [[nodiscard]] static bool is_control(NodeId node);
   /// The control files, and the views with a verb's name, which become control files when they are opened for writing.
@@ -89,7 +89,7 @@ class WriteOps {
   /// The folders that the kernel keeps locked during an operation on these names; see InvalidationQueue::hold.
   std::vector<NodeId> held_folders(const std::vector<NameIn>& names);
 
-  [[nodiscard]] InvalidationQueue& news() const { return writes_.news(); }
+  [[nodiscard]] InvalidationQueue& invalidations() const { return writes_.invalidations(); }
 
  private:
   struct LabelAt {

@@ -17,7 +17,7 @@
 #include "core/base/wanted.h"
 #include "fs/control/control_file.h"
 #include "fs/fuse/errno_map.h"
-#include "fs/fuse/fuse_events.h"
+#include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
 
 namespace arborfs {
@@ -123,7 +123,7 @@ struct FuseDispatch {
                [&](WorkerPool::Job job) { server.submount_pools_.submit(*folder, std::move(job)); });
       return;
     }
-    RequestContext quick;
+    RequestContext quick(client_of(req));
     auto outcome = guarded<T>(run, quick);
     if (!quick.is_deferred()) {
       answer_with(req, std::move(outcome), answer);
@@ -148,8 +148,8 @@ struct FuseDispatch {
         [&server](WorkerPool::Job job) {
           if (server.vfs_.state().catalog.has_submounts()) {
             server.write_pool_.submit(std::move(job));  // it may wait for a submount, and this thread serves all
-          } else if (!server.write_pool_.run_or_submit(std::move(job))) {
-            server.loop_->call_reserve();
+          } else {
+            server.write_pool_.run_or_submit(std::move(job));
           }
         });
   }
@@ -186,12 +186,13 @@ struct FuseDispatch {
 
   template <class T, class Work, class Answer, class Submit>
   static void go_on(fuse_req_t req, EndsBy ends_by, Work work, Answer answer, Submit submit) {
+    const pid_t client = client_of(req);  // another thread may answer as soon as the request is parked
     auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
     try {
-      submit([work = std::move(work), answer = std::move(answer), parked, ends_by,
+      submit([work = std::move(work), answer = std::move(answer), parked, ends_by, client,
               still = still_waits(parked)](std::atomic<bool>* cancelled) mutable {
         auto done = [&] {
-          RequestContext slow(cancelled);
+          RequestContext slow(cancelled, client);
           const Wanted wanted(std::move(still));
           // A write runs to its end (serve_write).
           std::optional<ParkedRequest::Work> reading;

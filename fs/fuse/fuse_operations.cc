@@ -1,8 +1,8 @@
-#include "fs/fuse/fuse_operations.h"
-
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -10,16 +10,134 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/exception_log.h"
 #include "core/base/result_macros.h"
 #include "fs/fuse/fuse_dispatch.h"
-#include "fs/fuse/fuse_reply.h"
+#include "fs/fuse/fuse_request.h"
+#include "fs/fuse/fuse_server.h"
+#include "fs/nodes/node_id.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
 
 namespace {
+
+/// The answer to one readdir or readdirplus, filled item by item.
+class DirBuffer {
+ public:
+  DirBuffer(std::size_t size, bool with_attributes) : bytes_(size), with_attributes_(with_attributes) {}
+  /// False if the item does not fit.
+  bool add(const DirectoryItem& item);
+  [[nodiscard]] std::string_view bytes() const { return {bytes_.data(), used_}; }
+
+ private:
+  std::vector<char> bytes_;
+  std::size_t used_ = 0;
+  bool with_attributes_;
+  std::string name_;
+};
+
+constexpr double kMoment = 0.7;
+constexpr double kForeverSeconds = 1e9;
+constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+constexpr std::uint64_t kStatBlock = 512;
+
+mode_t mode_of(const Attr& attr) {
+  switch (attr.type) {
+    case FileType::directory:
+      return S_IFDIR | 0700;
+    case FileType::symlink:
+      return S_IFLNK | 0777;
+    case FileType::file:
+      break;
+  }
+  return S_IFREG | (attr.writable ? 0600 : 0400);
+}
+
+timespec time_of(std::int64_t ns) {
+  std::int64_t seconds = ns / kNanosPerSecond;
+  std::int64_t rest = ns % kNanosPerSecond;
+  if (rest < 0) {
+    rest += kNanosPerSecond;
+    --seconds;
+  }
+  return {static_cast<time_t>(seconds), static_cast<long>(rest)};
+}
+
+/// Seconds for which the kernel may cache an answer.
+double seconds_of(CacheTtl life) {
+  switch (life) {
+    case CacheTtl::glance:
+      return 0;
+    case CacheTtl::moment:
+      return kMoment;
+    case CacheTtl::forever:
+      break;
+  }
+  return kForeverSeconds;
+}
+
+struct stat stat_of(const Attr& attr) {
+  // The ids of this process never change, and a listing may have very many files.
+  static const uid_t owner = ::getuid();
+  static const gid_t group = ::getgid();
+  struct stat st {};
+  st.st_ino = attr.ino;
+  st.st_mode = mode_of(attr);
+  st.st_nlink = attr.type == FileType::directory ? 2 : 1;
+  st.st_uid = owner;
+  st.st_gid = group;
+  st.st_size = static_cast<off_t>(attr.size);
+  st.st_blocks = static_cast<blkcnt_t>((attr.size + kStatBlock - 1) / kStatBlock);
+  st.st_mtim = time_of(attr.mtime_ns);
+  st.st_atim = st.st_mtim;
+  st.st_ctim = st.st_mtim;
+  return st;
+}
+
+fuse_entry_param entry_of(const Found& found) {
+  fuse_entry_param entry{};
+  entry.ino = found.attr.node.value();
+  entry.attr = stat_of(found.attr);
+  entry.attr_timeout = seconds_of(found.attr.life);
+  entry.entry_timeout = seconds_of(found.name_life);
+  return entry;
+}
+
+/// An answer that the name will never exist.
+fuse_entry_param no_entry() {
+  fuse_entry_param entry{};
+  entry.entry_timeout = kForeverSeconds;
+  return entry;
+}
+
+bool DirBuffer::add(const DirectoryItem& item) {
+  name_.assign(item.name);
+  char* const at = bytes_.data() + used_;
+  const std::size_t room = bytes_.size() - used_;
+  const auto next = static_cast<off_t>(item.next);
+  std::size_t needed = 0;
+  if (with_attributes_) {
+    fuse_entry_param entry = entry_of({item.attr, item.name_life});
+    if (!item.is_complete) {
+      entry.ino = 0;  // only a name and its type; the kernel asks for the rest when it needs it
+    }
+    needed = fuse_add_direntry_plus(nullptr, at, room, name_.c_str(), &entry, next);
+  } else {
+    const struct stat st = stat_of(item.attr);
+    needed = fuse_add_direntry(nullptr, at, room, name_.c_str(), &st, next);
+  }
+  if (needed > room) {
+    return false;
+  }
+  used_ += needed;
+  return true;
+}
 
 constexpr std::size_t kLongestNewName = 255;
 constexpr std::size_t kPage = 4096;
@@ -53,6 +171,16 @@ RenameMode mode_of(unsigned flags) {
   return flags == 0 ? RenameMode::replace : RenameMode::no_replace;
 }
 
+void reply_attr(fuse_req_t req, const Attr& attr) {
+  const struct stat st = stat_of(attr);
+  fuse_reply_attr(req, &st, seconds_of(attr.life));
+}
+
+void reply_found(fuse_req_t req, const Found& found) {
+  const fuse_entry_param entry = entry_of(found);
+  fuse_reply_entry(req, &entry);
+}
+
 struct FuseWriteOperations : FuseDispatch {
   /// Times, modes and sizes may be set on control files and `title` only. This has no effect, except that truncating a
   /// handle drops its waiting input.
@@ -70,11 +198,7 @@ struct FuseWriteOperations : FuseDispatch {
       file_handle(fi).control->truncate();
     }
     serve<Attr>(
-        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
-        [](fuse_req_t request, const Attr& attr) {
-          const struct stat st = stat_of(attr);
-          fuse_reply_attr(request, &st, seconds_of(attr.life));
-        });
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); }, reply_attr);
   }
 
   /// cp -p sets an ACL and accepts that ACLs are not supported.
@@ -107,7 +231,7 @@ struct FuseWriteOperations : FuseDispatch {
   static void flush(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi) {
     auto control = file_handle(fi).control;
     if (control) {
-      control->leave_door();
+      control->release_inode();
     }
     if (!control || !control->is_waiting()) {
       fuse_reply_err(req, 0);
@@ -143,11 +267,7 @@ struct FuseWriteOperations : FuseDispatch {
         [changes = changes_of(req), at, target = std::string(target)](RequestContext& call) {
           return changes->symlink(call, at, target);
         },
-        [](fuse_req_t request, const Found& found) {
-          const fuse_entry_param entry = entry_of(found);
-          fuse_reply_entry(request, &entry);
-        },
-        hold(req, {at}));
+        reply_found, hold(req, {at}));
   }
 
   template <Result<void> (WriteOps::*kRemove)(RequestContext&, const NameIn&, pid_t)>
@@ -182,7 +302,7 @@ struct FuseWriteOperations : FuseDispatch {
  private:
   static std::shared_ptr<void> hold(fuse_req_t req, const std::vector<NameIn>& names) {
     WriteOps& changes = *changes_of(req);
-    return changes.news().hold(changes.held_folders(names));
+    return changes.invalidations().hold(changes.held_folders(names));
   }
 };
 
@@ -297,10 +417,7 @@ struct FuseOperations : FuseDispatch {
         [parent, name = std::string(name)](Vfs& vfs, RequestContext& call) {
           return vfs.lookup(call, NodeId(parent), name);
         },
-        [](fuse_req_t request, const Found& found) {
-          const fuse_entry_param entry = entry_of(found);
-          fuse_reply_entry(request, &entry);
-        });
+        reply_found);
   }
 
   static void forget(fuse_req_t req, fuse_ino_t /*ino*/, std::uint64_t /*count*/) { fuse_reply_none(req); }
@@ -314,11 +431,7 @@ struct FuseOperations : FuseDispatch {
       return;
     }
     serve<Attr>(
-        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
-        [](fuse_req_t request, const Attr& attr) {
-          const struct stat st = stat_of(attr);
-          fuse_reply_attr(request, &st, seconds_of(attr.life));
-        });
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); }, reply_attr);
   }
 
   /// The kernel passes a handle only when a program seeks to the end.
@@ -330,8 +443,7 @@ struct FuseOperations : FuseDispatch {
         req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.getattr(call, NodeId(ino)); },
         [](fuse_req_t request, Attr attr) {
           attr.size = server_of(request).events_.size();
-          const struct stat st = stat_of(attr);
-          fuse_reply_attr(request, &st, seconds_of(attr.life));
+          reply_attr(request, attr);
         });
   }
 
@@ -356,8 +468,7 @@ struct FuseOperations : FuseDispatch {
       return;
     }
     serve<OpenFilePtr>(
-        req, ino,
-        [ino, client = client_of(req)](Vfs& vfs, RequestContext& call) { return vfs.open(call, NodeId(ino), client); },
+        req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.open(call, NodeId(ino)); },
         [info = *fi](fuse_req_t request, OpenFilePtr file) mutable {
           info.keep_cache = file->keeps_cache() ? 1 : 0;
           info.noflush = 1;
@@ -407,13 +518,6 @@ struct FuseOperations : FuseDispatch {
     auto& ahead = server_of(req).read_ahead_;
     if (offset == 0 && ahead && !server_of(req).vfs_.submount_of(NodeId(ino))) {
       ahead->note(NodeId(ino));
-    }
-  }
-
-  static void note_listed(fuse_req_t req, NodeId folder, off_t offset, NodeId last) {
-    const bool is_file = last.kind() == Kind::entry || last.kind() == Kind::text;
-    if (auto& ahead = server_of(req).read_ahead_; ahead && !server_of(req).vfs_.submount_of(folder)) {
-      ahead->note_listed(folder, offset == 0, is_file ? last.item() : kNoEntry);
     }
   }
 
@@ -498,10 +602,7 @@ struct FuseOperations : FuseDispatch {
           }
           return buffer;
         },
-        [ino, offset, plus](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
-          if (plus) {
-            note_listed(request, NodeId(ino), offset, buffer->last());
-          }
+        [](fuse_req_t request, const std::shared_ptr<DirBuffer>& buffer) {
           fuse_reply_buf(request, buffer->bytes().data(), buffer->bytes().size());
         });
   }
@@ -575,7 +676,7 @@ void add_handles(fuse_lowlevel_ops& ops) {
   add_write_operations(ops);
 }
 
-void leave_out_handles(fuse_lowlevel_ops& ops) {
+void add_no_handles(fuse_lowlevel_ops& ops) {
   ops.open = FuseOperations::no_open;  // libfuse's default would answer success
   ops.read = callback<FuseOperations::read_without_open>;
   add_refusals(ops);
@@ -598,7 +699,7 @@ fuse_lowlevel_ops fuse_operations(const MountSettings& settings) {
   ops.statfs = callback<FuseOperations::statfs>;
   ops.getxattr = settings.xattr ? callback<FuseOperations::getxattr> : FuseOperations::no_getxattr;
   ops.listxattr = settings.xattr ? callback<FuseOperations::listxattr> : FuseOperations::no_listxattr;
-  settings.read_only ? leave_out_handles(ops) : add_handles(ops);
+  settings.read_only ? add_no_handles(ops) : add_handles(ops);
   return ops;
 }
 

@@ -1,5 +1,5 @@
 // Kernel requests that are answered later, from another thread, or that end because their client was killed. Only this
-// file, fuse_* and invalidator.cc use libfuse.
+// file, events_file.cc, fuse_* and request_threads.cc use libfuse.
 #pragma once
 
 #define FUSE_USE_VERSION 314

@@ -5,6 +5,7 @@
 
 #include <sys/statvfs.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,20 +13,33 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/base/patient_ask.h"
-#include "fs/cache/read_ahead.h"
 #include "fs/control/write_ops.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_request.h"
-#include "fs/fuse/fuse_request_loop.h"
-#include "fs/fuse/mount_settings.h"
-#include "fs/fuse/worker_pool.h"
+#include "fs/fuse/request_threads.h"
+#include "fs/nodes/invalidation.h"
+#include "fs/nodes/read_ahead.h"
 #include "fs/nodes/vfs.h"
 
 namespace arborfs {
+
+struct MountSettings {
+  std::string mountpoint;                 // absolute, without symbolic links
+  std::string source;                     // shown by mount(8)
+  std::string sessions;                   // the folder of the store whose file system statfs reports
+  std::vector<std::string> fuse_options;  // for libfuse, each without commas
+  bool read_only = false;
+  bool xattr = false;
+  bool notify = true;
+  bool debug = false;
+  unsigned max_read = 0;  // bytes; libfuse needs it as an option and in init; 0 for the kernel's own limit
+};
 
 /// All handles that the kernel holds, of any kind. The kernel releases most of them; those that it still holds when the
 /// mount is removed are freed with the table. Thread-safe.
@@ -72,6 +86,11 @@ class StoreSpace {
 /// The file system of `folder`, or of the nearest folder above it that exists.
 struct statvfs space_of(std::string folder);
 
+/// The table of libfuse callbacks (fuse_operations.cc), for a FuseServer as user data. Features that a mount lacks
+/// (extended attributes unless enabled; on a read-only mount OPEN and everything that needs it, see ImplicitHandles)
+/// are refused once, and the kernel never asks for them again.
+fuse_lowlevel_ops fuse_operations(const MountSettings& settings);
+
 class FuseServer {
  public:
   /// All outlive the server. `changes` is null on a read-only mount.
@@ -80,7 +99,7 @@ class FuseServer {
   FuseServer(const FuseServer&) = delete;
   FuseServer& operator=(const FuseServer&) = delete;
 
-  /// Mounts. libfuse reports by itself what went wrong (fs/fuse/fuse_messages.h). Errors: io, invalid_argument
+  /// Mounts. libfuse reports by itself what went wrong (log_fuse_messages). Errors: io, invalid_argument
   /// (options).
   Result<void> mount();
   /// Serves until unmounted or until leave(). `on_init` is called once, before the kernel's INIT is answered, and
@@ -130,5 +149,37 @@ class FuseServer {
   SubmountPools submount_pools_;
   WorkerPool write_pool_{kWriteThreads};
 };
+
+/// Invalidates the kernel's caches from a thread of its own, never with a lock held (CONTRACT.md 8.2). To invalidate a
+/// name the kernel locks its folder, so the thread may have to wait until requests in progress are answered; it must be
+/// stopped while requests are still served. For attributes the kernel locks nothing, so requests may invalidate those
+/// themselves (InvalidationQueue::notify_at_once).
+class Invalidator {
+ public:
+  /// Starts the thread. All arguments outlive it.
+  Invalidator(MountState& state, InvalidationQueue& queue, fuse_session* session);
+  /// Closes the queue and joins the thread.
+  ~Invalidator();
+  Invalidator(const Invalidator&) = delete;
+  Invalidator& operator=(const Invalidator&) = delete;
+
+ private:
+  void run();
+  template <class Work>
+  bool has_done(const Work& work);
+  void send_all(const std::vector<Invalidation>& invalidations);
+  bool send_name(const Invalidation& one);
+  const InvalidationMap map_;
+  InvalidationQueue& invalidations_;
+  fuse_session* const session_;
+  bool can_expire_ = true;  // used only by the thread
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+/// Sends libfuse's messages, which it would print on standard error, to the daemon's log, one line each.
+/// `are_errors_said`: warnings and errors also go to standard error, where the user sees why a mount failed; for a log
+/// that is not standard error itself. Call it once, before other threads start and after open_log.
+void log_fuse_messages(bool are_errors_said);
 
 }  // namespace arborfs

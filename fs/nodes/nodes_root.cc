@@ -5,7 +5,8 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/render/views.h"
-#include "fs/nodes/node_families.h"
+#include "core/writer/verbs.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
 
@@ -39,10 +40,6 @@ constexpr std::array kRootRows = {
     RootRow{"terminals", Kind::terminals},
     RootRow{"blobs", Kind::blobs},
 };
-
-std::string readme_text(const MountState& state) {
-  return mount_readme(ARBORFS_VERSION, state.read_only);
-}
 
 /// Why the sessions of a store cannot be listed; "" if they can.
 std::string problem_beside(const Hanging& hanging, std::uint8_t number, const SessionStore& store) {
@@ -101,32 +98,11 @@ Result<SnapshotPtr> status_now(MountState& state, RequestContext& call) {
   ASSIGN_OR_RETURN(const std::string text, beside_hanging<std::string>(state, call, present));
   const NodeId file(Kind::mount_status, 0, 0);
   const NodeId node(Kind::mount_status, 0, state.versions.version_of(file, xxh64(text)));
-  if (auto known = state.documents.find(node)) {
-    return known;
-  }
-  Attr attr{node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), now_ns()};
-  return state.documents.put_recent(literal_document(attr, text), false);
+  return text_document(
+      state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), now_ns()}, text);
 }
 
 }  // namespace
-
-SnapshotPtr literal_document(const Attr& attr, std::string_view text) {
-  auto content = std::make_shared<Content>();
-  content->add_text(text);
-  auto document = std::make_shared<Snapshot>();
-  document->attr = attr;
-  document->attr.size = text.size();
-  document->content = std::move(content);
-  return document;
-}
-
-Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node, std::uint32_t session) {
-  auto known = state.documents.find(node);
-  const bool lately = known && std::chrono::steady_clock::now() - known->made < kJustLookedUp &&
-                      !state.written_since(session, known->made);
-  const bool is_right = known && (lately || known->made >= call.begun());
-  return is_right ? Result<SnapshotPtr>(std::move(known)) : Result<SnapshotPtr>(stale_error());
-}
 
 namespace root_nodes {
 
@@ -166,19 +142,11 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
-Result<Attr> readme_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  return Attr{node,
-              stable_ino(0, word_of(node)),
-              FileType::file,
-              CacheTtl::forever,
-              readme_text(state).size(),
-              state.mounted_ns};
-}
-
-Result<OpenFilePtr> readme_open(MountState& state, RequestContext& call, NodeId node) {
-  const auto attr = readme_attr(state, call, node);
-  return OpenFilePtr(
-      std::make_shared<SnapshotFile>(state.documents.put(literal_document(*attr, readme_text(state)), false)));
+Result<SnapshotPtr> readme(MountState& state, RequestContext& /*call*/, NodeId node) {
+  const std::string text = mount_readme(ARBORFS_VERSION, state.read_only);
+  return text_document(
+      state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), state.mounted_ns},
+      text);
 }
 
 Result<Attr> status_attr(MountState& state, RequestContext& call, NodeId node) {
@@ -198,7 +166,7 @@ Result<OpenFilePtr> status_open(MountState& state, RequestContext& call, NodeId 
   if (document->attr.node != node) {
     return stale_error();
   }
-  return OpenFilePtr(std::make_shared<SnapshotFile>(document));
+  return file_of(std::move(document));
 }
 
 Result<Attr> events_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
@@ -219,7 +187,7 @@ Result<std::string> events_link_target(MountState& /*state*/, RequestContext& /*
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::root, "root", attr, lookup, list),
-      file_row(Kind::readme, "readme", readme_attr, readme_open),
+      document_row<readme>(Kind::readme, "readme"),
       file_row(Kind::mount_status, "mount-status", status_attr, status_open),
       file_row(Kind::events, "events", events_attr, nullptr),
       link_row(Kind::events_link, "events-link", events_link_attr, events_link_target),
@@ -230,3 +198,51 @@ NodeRows rows() {
 }  // namespace root_nodes
 
 }  // namespace arborfs
+
+namespace arborfs::control_nodes {
+
+namespace {
+
+Attr control_attr(const MountState& state, NodeId node, std::uint64_t ino) {
+  Attr attr{node, ino, FileType::file, CacheTtl::forever, 0, state.mounted_ns};
+  attr.writable = true;
+  return attr;
+}
+
+}  // namespace
+
+bool is_in(const MountState& state, const Session& session, std::string_view verb) {
+  const Verb* row = find_verb(verb);
+  return !state.read_only && row != nullptr && row->is_taken_by(session.format());
+}
+
+namespace {
+
+Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
+  if (node.kind() == Kind::new_control) {
+    return control_attr(state, node, stable_ino(0, word_of(node)));
+  }
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  if (node.kind() == Kind::control) {
+    if (ControlInodes::verb_place(node) >= all_verbs().size()) {
+      return stale_error();
+    }
+    return control_attr(state, node,
+                        stable_ino(ref.seed, word_of(node), all_verbs()[ControlInodes::verb_place(node)].name));
+  }
+  ASSIGN_OR_RETURN(const auto here, state_of(state, call, node));
+  return control_attr(state, node, entry_ino(ref.seed, word_of(node), here.guard.index(), node.item()));
+}
+
+}  // namespace
+
+NodeRows rows() {
+  static constexpr std::array kRows = {
+      file_row(Kind::new_control, "new", attr, nullptr),
+      file_row(Kind::control, "control", attr, nullptr),
+      file_row(Kind::branch_append, "branch-append", attr, nullptr),
+  };
+  return kRows;
+}
+
+}  // namespace arborfs::control_nodes

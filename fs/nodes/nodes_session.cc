@@ -3,8 +3,9 @@
 #include "core/base/result_macros.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
+#include "core/store/store_parts.h"
 #include "core/writer/verbs.h"
-#include "fs/nodes/node_families.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
 
@@ -116,7 +117,9 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
       return leaf_node(state, ref);
     case Presence::generation: {
       const bool is_of_all = row.kind == Kind::images;  // no image is named by an entry alone
-      ASSIGN_OR_RETURN(const auto slot, generation_slot(state, ref, is_of_all ? Session::Guard::kLastEntry : kNoEntry));
+      ASSIGN_OR_RETURN(const auto guard, guard_of(ref));
+      ASSIGN_OR_RETURN(const auto slot,
+                       slot_of_entry(state, ref, guard, is_of_all ? Session::Guard::kLastEntry : kNoEntry));
       return NodeId(row.kind, slot, 0);
     }
     case Presence::damage:
@@ -124,11 +127,11 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
     case Presence::children:
       return if_there(ref.view->children.contains(session.number()), node);
     case Presence::artifacts:
-      return if_there(session.store().artifacts(session.place()).has_value(), node);
+      return if_there(artifacts_of(session.store(), session.place()).has_value(), node);
     case Presence::checkpoints:
-      return if_there(session.store().checkpoints(session.place()).has_value(), node);
+      return if_there(checkpoints_of(session.store(), session.place()).has_value(), node);
     case Presence::native:
-      return if_there(session.store().native_files(session.place()).has_value(), node);
+      return if_there(native_files_of(session.store(), session.place()).has_value(), node);
     case Presence::control:
       return if_there(control_nodes::is_in(state, session, row.name), node);
     case Presence::home:
@@ -201,7 +204,7 @@ ListingPtr listing_without_log(const SessionRef& ref) {
 /// never readable has no control files.
 Result<Child> control_child(MountState& state, NodeId node, const SessionRow& row) {
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-  const bool was_read = ref.session->head().problem.empty() || ref.session->generations().entries != 0;
+  const bool was_read = ref.session->head().problem.empty() || ref.session->versions().entries != 0;
   if (!control_nodes::is_in(state, *ref.session, row.name) || !was_read) {
     return no_such_name();
   }
@@ -260,7 +263,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
     }
     auto ref = session_of(state, node);
     if (ref && !needs_no_log(row)) {
-      ref = brought_to(call, *ref, depth_of_row(row, *ref->session));
+      ref = refreshed_to(call, *ref, depth_of_row(row, *ref->session));
     }
     if (!ref) {
       return tells_of_the_log(ref.error()) ? no_such_name() : ref.error();
@@ -273,7 +276,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   const auto bare = session_of(state, node);
-  const auto ref = bare ? brought_to(call, *bare, folder_depth(*bare->session)) : bare;
+  const auto ref = bare ? refreshed_to(call, *bare, folder_depth(*bare->session)) : bare;
   if (!ref) {
     return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(listing_without_log(*bare))
                                                  : Result<ListingPtr>(ref.error());
@@ -298,20 +301,19 @@ Result<Attr> folder_attr(MountState& state, RequestContext& call, NodeId node) {
 
 namespace {
 
+std::string path_of_entry(const LogIndex& index, Ordinal ordinal) {
+  return "entries/" + names::entry_stem(index, ordinal) + ".json";
+}
+
 Result<std::string> leaf_target(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto guard, guard_of_entry(state, call, node));
-  return "entries/" + names::entry_stem(guard.index(), node.item()) + ".json";
+  ASSIGN_OR_RETURN(const auto here, state_of(state, call, node));
+  return path_of_entry(here.guard.index(), node.item());
 }
 
 Result<Attr> leaf_attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto ref = resolve_session(state, call, node, Depth::index);
-  const auto target = leaf_target(state, call, node);
-  if (!ref || !target) {
-    return ref ? target.error() : ref.error();
-  }
-  ASSIGN_OR_RETURN(const auto guard, guard_of(*ref));
-  return symlink_attr(node, stable_ino(ref->seed, word_of(node)), CacheTtl::forever, *target,
-                      entry_nodes::entry_time(guard, node.item()));
+  ASSIGN_OR_RETURN(const auto here, state_of(state, call, node));
+  return symlink_attr(node, stable_ino(here.ref.seed, word_of(node)), CacheTtl::forever,
+                      path_of_entry(here.guard.index(), node.item()), entry_time(here.guard, node.item()));
 }
 
 }  // namespace

@@ -4,10 +4,29 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/views/item_views.h"
-#include "fs/nodes/node_families.h"
+#include "core/views/session_views.h"
+#include "fs/nodes/node_table.h"
 
 namespace arborfs {
+
+SnapshotPtr text_document(MountState& state, const Attr& attr, std::string_view text) {
+  if (auto known = state.documents.find(attr.node)) {
+    return known;
+  }
+  auto document = std::make_shared<Snapshot>();
+  document->attr = attr;
+  document->attr.size = text.size();
+  document->content = literal_content(text);
+  return state.documents.put_recent(std::move(document), false);
+}
+
+Result<SnapshotPtr> just_looked_up(MountState& state, const RequestContext& call, NodeId node, std::uint32_t session) {
+  auto known = state.documents.find(node);
+  const bool lately = known && std::chrono::steady_clock::now() - known->made < kJustLookedUp &&
+                      !state.written_since(session, known->made);
+  const bool is_right = known && (lately || known->made >= call.begun());
+  return is_right ? Result<SnapshotPtr>(std::move(known)) : Result<SnapshotPtr>(stale_error());
+}
 
 namespace {
 
@@ -142,10 +161,10 @@ Result<SnapshotPtr> text_now(MountState& state, RequestContext& call, const Sess
   const NodeId first(kind_of(view), ref.home, 0);
   const NodeId node(kind_of(view), ref.home, state.versions.version_of(first, xxh64(text)));
   Attr attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::forever, text.size(), made.mtime_ns};
-  return state.documents.put_recent(literal_document(attr, text), false);
+  return text_document(state, attr, text);
 }
 
-Result<SnapshotPtr> text_document(MountState& state, RequestContext& call, NodeId node) {
+Result<SnapshotPtr> document_of_text(MountState& state, RequestContext& call, NodeId node) {
   if (auto known = just_looked_up(state, call, node)) {
     return known;
   }
@@ -167,7 +186,7 @@ Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, No
   constexpr int kTries = 4;
   const ViewRow& view = view_of_node(node.kind());
   if (view.validity == Validity::text) {
-    return text_document(state, call, node);
+    return document_of_text(state, call, node);
   }
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(view)));
   for (int i = 0; i < kTries; ++i) {
@@ -201,11 +220,6 @@ namespace document_nodes {
 
 namespace {
 
-Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto document, document_of_node(state, call, node));
-  return document->attr;
-}
-
 Result<Attr> item_attr(MountState& state, RequestContext& call, NodeId node) {
   const ItemRow& row = item_row(node.kind());
   ASSIGN_OR_RETURN(const auto ref, resolve_session(state, call, node, depth_of(row.view)));
@@ -224,14 +238,14 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
 
 NodeRows rows() {
   static constexpr std::array kRows = {
-      file_row(Kind::damage_tail, "damage-tail", attr, open),
+      document_row<document_of_node>(Kind::damage_tail, "damage-tail"),
       file_row(Kind::entry, "entry", item_attr, open),
       file_row(Kind::text, "text", item_attr, open),
       file_row(Kind::image, "image", item_attr, open),
       file_row(Kind::damage_run, "damage-run", item_attr, open),
       file_row(Kind::branch_context, "branch-context", item_attr, open),
       file_row(Kind::branch_transcript, "branch-transcript", item_attr, open),
-      file_row(Kind::view, "view", attr, open),
+      document_row<document_of_node>(Kind::view, "view"),
   };
   return kRows;
 }

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/views/attributes.h"
-#include "fs/nodes/node_families.h"
+#include "core/views/session_facts.h"
 #include "fs/nodes/node_table.h"
-#include "fs/tree/resolve_session.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
 
@@ -44,32 +43,6 @@ Result<std::vector<std::pair<std::string, std::string>>> xattrs_of(MountState& s
 
 }  // namespace
 
-void StaleRetry::note_refused(pid_t client, NodeId node) {
-  if (client == 0) {
-    return;  // it lives in another pid namespace
-  }
-  const auto now = Clock::now();
-  const std::lock_guard lock(mutex_);
-  if (refused_.size() >= kMost) {
-    std::erase_if(refused_, [&](const auto& row) { return now - row.second.when > kMemory; });
-  }
-  if (refused_.size() < kMost) {
-    refused_.insert_or_assign(client, Refused{node, now});
-  }
-}
-
-bool StaleRetry::take(pid_t client, NodeId node) {
-  const std::lock_guard lock(mutex_);
-  const auto found = refused_.find(client);
-  if (found == refused_.end()) {
-    return false;
-  }
-  const Refused refused = found->second;
-  refused_.erase(found);
-  return refused.node.kind() == node.kind() && refused.node.slot() == node.slot() && refused.node != node &&
-         Clock::now() - refused.when <= kMemory;
-}
-
 OpenFilePtr ImplicitHandles::find(NodeId node, Clock::time_point now) {
   if (!has_some_.load(std::memory_order_relaxed)) {
     return nullptr;
@@ -97,7 +70,7 @@ void ImplicitHandles::hold(NodeId node, OpenFilePtr file, Clock::time_point now)
   }
 }
 
-void ImplicitHandles::let_go(Clock::time_point now) {
+void ImplicitHandles::evict_idle(Clock::time_point now) {
   if (!has_some_.load(std::memory_order_relaxed)) {
     return;
   }
@@ -216,7 +189,7 @@ std::optional<LogFolder> Vfs::submount_of(NodeId node) {
 }
 
 Result<Found> Vfs::lookup(RequestContext& call, NodeId parent, std::string_view name) {
-  implicit_handles_.let_go();
+  implicit_handles_.evict_idle();
   auto found = look_up(call, parent, name);
   for (int i = 1; i < kLookups && !found && found.error().code == Errc::stale && !call.is_deferred(); ++i) {
     found = look_up(call, parent, name);
@@ -233,6 +206,7 @@ Result<Found> Vfs::look_up(RequestContext& call, NodeId parent, std::string_view
   state_.kernel.note(child.node);
   ASSIGN_OR_RETURN(const auto attr, child.attr ? Result<Attr>(*child.attr) : attr_of(state_, call, child.node));
   state_.note_told(attr);
+  state_.documents.pin(call.client(), attr.node);
   if (child.name_life == CacheTtl::moment) {
     state_.kernel.note(child.node);  // again: it may have taken long
     state_.kernel.note_name(parent, name);
@@ -260,7 +234,7 @@ Result<std::string> Vfs::readlink(RequestContext& call, NodeId node) {
   return row.target == nullptr ? not_a("symbolic link") : row.target(state_, call, node);
 }
 
-Result<OpenFilePtr> Vfs::open(RequestContext& call, NodeId node, pid_t client) {
+Result<OpenFilePtr> Vfs::open(RequestContext& call, NodeId node) {
   const NodeRow& row = row_of(node.kind());
   if (row.open == nullptr) {
     return not_a("regular file");
@@ -269,13 +243,8 @@ Result<OpenFilePtr> Vfs::open(RequestContext& call, NodeId node, pid_t client) {
   if (file || file.error().code != Errc::stale) {
     return file;
   }
-  if (second_chances_.take(client, node)) {
-    if (auto found = state_.documents.find(node)) {
-      return file_of(std::move(found));
-    }
-  }
-  second_chances_.note_refused(client, node);
-  return file;
+  auto found = state_.documents.second_chance(call.client(), node);
+  return found ? Result<OpenFilePtr>(file_of(std::move(found))) : std::move(file);
 }
 
 Result<std::size_t> Vfs::read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into) {

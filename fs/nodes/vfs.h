@@ -2,8 +2,6 @@
 // without a mount. Any thread; no lock is held on return. Every error has a message for people.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -16,39 +14,12 @@
 #include <unordered_map>
 
 #include "core/session/catalog.h"
-#include "fs/nodes/directory_snapshot.h"
-#include "fs/nodes/open_file.h"
-#include "fs/tree/attr.h"
-#include "fs/tree/mount_state.h"
-#include "fs/tree/node_id.h"
-#include "fs/tree/request_context.h"
+#include "fs/nodes/mount_state.h"
+#include "fs/nodes/node_id.h"
+#include "fs/nodes/node_table.h"
+#include "fs/nodes/request_context.h"
 
 namespace arborfs {
-
-/// The kernel looks a name up and opens its node in two requests. If the open fails as stale, because the session has
-/// changed in between, the kernel repeats both once, and returns ESTALE to the client only if that fails too. The
-/// second open of a thread follows a lookup of the same system call, so the document found by that lookup is right for
-/// it, even if the session has changed again.
-///
-/// Thread-safe; mutex_ is a leaf.
-class StaleRetry {
- public:
-  /// An open of `node` by the thread `client` was refused as stale.
-  void note_refused(pid_t client, NodeId node);
-  /// True if this open by the thread repeats a refused one, with another node of the same name. True only once.
-  bool take(pid_t client, NodeId node);
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kMemory{10};  // the longest time between the two opens, on a busy machine
-  static constexpr std::size_t kMost = 256;
-  struct Refused {
-    NodeId node;
-    Clock::time_point when;
-  };
-  std::mutex mutex_;
-  std::unordered_map<pid_t, Refused> refused_;  // guarded by mutex_
-};
 
 /// Files that are read without having been opened. A read-only mount refuses OPEN with ENOSYS: the kernel then sends
 /// neither OPEN nor RELEASE, so the first read of a file takes one request instead of three, and later readers need
@@ -67,7 +38,7 @@ class ImplicitHandles {
   void hold(NodeId node, OpenFilePtr file, Clock::time_point now = Clock::now());
   /// Drops files that were not read for kLinger: one may keep a deleted log open, and so its space on the disk
   /// allocated. Costs nothing while none is held.
-  void let_go(Clock::time_point now = Clock::now());
+  void evict_idle(Clock::time_point now = Clock::now());
 
  private:
   struct Held {
@@ -112,8 +83,7 @@ class Vfs {
   Result<Found> lookup(RequestContext& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(RequestContext& call, NodeId node);
   Result<std::string> readlink(RequestContext& call, NodeId node);
-  /// `client` is the thread that opens, 0 if unknown.
-  Result<OpenFilePtr> open(RequestContext& call, NodeId node, pid_t client = 0);
+  Result<OpenFilePtr> open(RequestContext& call, NodeId node);
   Result<std::size_t> read(RequestContext& call, OpenFile& file, std::uint64_t offset, std::span<char> into);
   /// The same without a preceding open, as on a read-only mount (ImplicitHandles): the name must have been looked up
   /// just before. Errors: those of open and read; stale if the state that was looked up is gone.
@@ -152,7 +122,6 @@ class Vfs {
 
   MountState state_;
   ImplicitHandles implicit_handles_;
-  StaleRetry second_chances_;
   std::mutex listed_mutex_;                           // leaf
   std::unordered_map<NodeId, std::uint64_t> listed_;  // version of the last listing; guarded by listed_mutex_
 };

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <string>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/writer/writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"

@@ -245,7 +245,7 @@ TEST(ClaudeText, RowsWithoutAMessageSayWhatTheyNote) {
   rows.row("attachment", "b", "a", R"("attachment":{"type":"session_context","context":{}})");
   const ClaudeLog log = rows.log();
   const auto words = [&](Ordinal ordinal) {
-    return claude_format().renderer->first_words(log.index().entry(ordinal).type, log.raw(ordinal), 80);
+    return claude::format().renderer->first_words(log.index().entry(ordinal).type, log.raw(ordinal), 80);
   };
   EXPECT_EQ(words(1), "turn_duration durationMs: 12");
   EXPECT_EQ(words(2), "type: prompt_snapshot tools:   -     name: Read");

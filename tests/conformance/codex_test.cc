@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/codex/rollout_name.h"
-#include "core/formats/codex/segment_opener.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/codex/thread_table.h"
 #include "core/formats/codex/segments_log.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
@@ -20,6 +19,7 @@
 #include "core/model/usage.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
+#include "core/store/store_parts.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
@@ -39,7 +39,7 @@ std::string codex_bytes(const fs::path& path) {
 class CodexThread {
  public:
   explicit CodexThread(std::shared_ptr<const LogSource> log) : log_(std::move(log)) {
-    auto index = codex_format().reader->index(*log_, {});
+    auto index = codex::format().reader->index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -70,19 +70,19 @@ class CodexThread {
   }
   [[nodiscard]] std::string text(Ordinal ordinal) const {
     std::string out;
-    codex_format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
-    EXPECT_EQ(codex_format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
+    codex::format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
+    EXPECT_EQ(codex::format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
     return out;
   }
   [[nodiscard]] std::string context(Ordinal leaf) const {
-    const auto content = codex_format().renderer->context(context_path(*index_, leaf), log_, nullptr);
+    const auto content = codex::format().renderer->context(context_path(*index_, leaf), log_, nullptr);
     EXPECT_TRUE(content);
     const auto all = content ? (*content)->read_all() : Result<std::string>(content.error());
     return all ? *all : "";
   }
   [[nodiscard]] std::string context() const { return context(index_->leaf()); }
   [[nodiscard]] std::string usage() const {
-    const auto sizes = measure_log(*codex_format().renderer, *log_, *index_);
+    const auto sizes = measure_log(*codex::format().renderer, *log_, *index_);
     EXPECT_TRUE(sizes);
     return plain_usage_json(sizes->usage());
   }
@@ -93,7 +93,7 @@ class CodexThread {
 };
 
 CodexThread open_thread(const std::string& store, const std::string& thread) {
-  const auto log = make_codex_store((kSamples / store).string(), Disk::real())->open({"sessions", thread + ".jsonl"});
+  const auto log = codex::make_store((kSamples / store).string(), Disk::real())->open({"sessions", thread + ".jsonl"});
   EXPECT_TRUE(log);
   return CodexThread(*log);
 }
@@ -222,7 +222,7 @@ TEST(CodexSamples, AllValuesEqualTheExpectedOnes) {
 }
 
 TEST(CodexSamples, EveryFileBelongsToAThread) {
-  const auto logs = make_codex_store((kSamples / "paginated").string(), Disk::real())->logs("sessions", {});
+  const auto logs = codex::make_store((kSamples / "paginated").string(), Disk::real())->logs("sessions", {});
   ASSERT_TRUE(logs);
   std::vector<std::string> files;
   std::transform(logs->begin(), logs->end(), std::back_inserter(files), [](const auto& log) { return log.place.file; });
@@ -260,7 +260,7 @@ TEST(CodexStore, FindsManyThreadsInTheOrderOfTheirIds) {
         << R"({"type":"session_meta","payload":{"id":")" << id << R"(","cwd":"/w"}})"
         << "\n";
   }
-  const auto logs = make_codex_store(temp.root(), Disk::real())->logs("sessions", [](const LogPlace&) { return true; });
+  const auto logs = codex::make_store(temp.root(), Disk::real())->logs("sessions", [](const LogPlace&) { return true; });
   ASSERT_TRUE(logs);
   std::vector<std::string> files;
   for (const FoundLog& log : *logs) {
@@ -294,8 +294,8 @@ TEST(CodexSamples, CompressedThreadsHaveTheSameBytes) {
     const fs::path copy = fs::path(temp.root()) / folder;
     fs::copy(kSamples / folder, copy, fs::copy_options::recursive);
     compress_all(copy);
-    const auto plain = make_codex_store((kSamples / folder).string(), Disk::real());
-    const auto packed = make_codex_store(copy.string(), Disk::real());
+    const auto plain = codex::make_store((kSamples / folder).string(), Disk::real());
+    const auto packed = codex::make_store(copy.string(), Disk::real());
     const auto wanted = plain->logs("sessions", [](const LogPlace&) { return true; });
     const auto logs = packed->logs("sessions", [](const LogPlace&) { return true; });
     ASSERT_TRUE(wanted && logs);
@@ -304,7 +304,7 @@ TEST(CodexSamples, CompressedThreadsHaveTheSameBytes) {
       const FoundLog& found = (*logs)[i];
       ASSERT_TRUE(found.head && found.left_out.empty()) << found.left_out;
       EXPECT_EQ(found.head->header.json, (*wanted)[i].head->header.json);
-      EXPECT_TRUE(packed->faults_of(found.place).empty());
+      EXPECT_TRUE(faults_of(*packed, found.place).empty());
       const auto log = packed->open(found.place);
       const auto other = plain->open((*wanted)[i].place);
       ASSERT_TRUE(log && other);
@@ -318,7 +318,7 @@ TEST(CodexSamples, CompressedThreadsHaveTheSameBytes) {
 
 TEST(CodexSamples, AStoreStatsAThreadAsItsLogDoes) {
   for (const char* folder : {"paginated", "legacy"}) {
-    const auto store = make_codex_store((kSamples / folder).string(), Disk::real());
+    const auto store = codex::make_store((kSamples / folder).string(), Disk::real());
     const auto logs = store->logs("sessions", [](const LogPlace&) { return true; });
     ASSERT_TRUE(logs);
     for (const FoundLog& found : *logs) {
@@ -348,7 +348,7 @@ TEST(CodexSamples, EachResponseIsOfTheModelOfItsTurn) {
       "{\"type\":\"response_item\",\"payload\":{\"model\":\"turn_context\"}}\n"
       "{\"type\":\"turn_context\",\"payload\":{\"mod\n"
       "{\"type\":\"turn_context\",\"payload\":{\"model\":\"large\"}}");
-  const auto changes = codex_format().reader->model_changes(*log, nullptr);
+  const auto changes = codex::format().reader->model_changes(*log, nullptr);
   ASSERT_TRUE(changes);
   ASSERT_EQ(changes->size(), 2U);
   EXPECT_EQ(changes->front().model, "small");
@@ -493,7 +493,7 @@ TEST(CodexReader, CountsGrowWithTheLog) {
       grown->apply(std::move(*growth));
     } else {
       ASSERT_FALSE(grown);
-      grown = *codex_format().reader->index(*log, {});
+      grown = *codex::format().reader->index(*log, {});
     }
     EXPECT_EQ(grown->not_shown().by_type(), CodexThread(bytes).index().not_shown().by_type()) << line;
   }
@@ -541,7 +541,7 @@ TEST(CodexTexts, ShowCallsOutputsAndImages) {
   EXPECT_EQ(thread.text(5), "```\nweb_search\nquery: q\n```\n");
   EXPECT_EQ(thread.text(6), "[image 1: image/png]\n\nSee.\n");
   EXPECT_NE(thread.text(7).find("novelty"), std::string::npos);
-  const auto measure = codex_format().renderer->measure(EntryType::message, thread.raw(6));
+  const auto measure = codex::format().renderer->measure(EntryType::message, thread.raw(6));
   ASSERT_EQ(measure.images.size(), 1U);
   EXPECT_EQ(measure.images[0].extension, "png");
   EXPECT_EQ(measure.images[0].size, 8U);

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "core/formats/goat/checkpoints.h"
+#include "core/formats/goat/format.h"
 #include "core/formats/goat/go_json.h"
-#include "core/formats/goat/goat_format.h"
-#include "core/formats/goat/goat_source.h"
+#include "core/formats/goat/metadata.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
 #include "core/log/record_fields.h"
 #include "core/model/tree.h"
 #include "core/os/disk.h"
-#include "core/render/images.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
+#include "core/store/store_parts.h"
 #include "tests/support/paths.h"
 
 namespace arborfs::conformance {
@@ -37,7 +37,7 @@ std::string bytes_of(const std::filesystem::path& path) {
 class GoatLog {
  public:
   explicit GoatLog(std::shared_ptr<const LogSource> log) : log_(std::move(log)) {
-    auto index = goat_format().reader->index(*log_, {});
+    auto index = goat::format().reader->index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -59,17 +59,17 @@ class GoatLog {
   }
   [[nodiscard]] std::string text(Ordinal ordinal) const {
     std::string out;
-    goat_format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
-    EXPECT_EQ(goat_format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
+    goat::format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
+    EXPECT_EQ(goat::format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
     return out;
   }
   [[nodiscard]] TextSizes details() const {
-    auto sizes = measure_log(*goat_format().renderer, *log_, *index_);
+    auto sizes = measure_log(*goat::format().renderer, *log_, *index_);
     EXPECT_TRUE(sizes);
     return std::move(*sizes);
   }
   [[nodiscard]] std::string context() const {
-    const auto content = goat_format().renderer->context(context_path(*index_, index_->leaf()), log_, nullptr);
+    const auto content = goat::format().renderer->context(context_path(*index_, index_->leaf()), log_, nullptr);
     EXPECT_TRUE(content);
     const auto all = content ? (*content)->read_all() : Result<std::string>(content.error());
     return all ? *all : "";
@@ -209,7 +209,7 @@ void expect_session(const SessionStore& store, const json::Value& wanted) {
   EXPECT_TRUE(goat::is_rfc3339(header.timestamp));
   expect_messages(log, wanted);
   expect_damage(log, wanted);
-  const auto folder = store.artifacts(*place);
+  const auto folder = artifacts_of(store, *place);
   ASSERT_TRUE(folder);
   expect_checkpoints(*folder, wanted);
 }
@@ -218,7 +218,7 @@ void expect_sample(const std::string& name) {
   json::Document all;
   ASSERT_TRUE(json::parse(bytes_of(kGoatSamples / (name + ".json")), all));
   EXPECT_EQ(all.GetArray().Size(), 3U);
-  const auto store = make_goat_store((kGoatSamples / name).string(), Disk::real());
+  const auto store = goat::make_store((kGoatSamples / name).string(), Disk::real());
   const auto folders = store->folders();
   ASSERT_TRUE(folders);
   EXPECT_EQ(folders->size(), 3U);

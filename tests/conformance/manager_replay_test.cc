@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/session_manager.h"
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/session_manager.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
 #include "tests/support/replay_ops.h"

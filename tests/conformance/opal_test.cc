@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/context/omp_text.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
 #include "core/model/tree.h"
@@ -32,7 +32,7 @@ using Texts = std::vector<std::string>;
 class OpalLog {
  public:
   explicit OpalLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
-    auto index = opal_format().reader->index(*log_, {});
+    auto index = opal::format().reader->index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -69,12 +69,12 @@ class OpalLog {
   }
   [[nodiscard]] std::string text(Ordinal ordinal) const {
     std::string out;
-    opal_format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
-    EXPECT_EQ(opal_format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
+    opal::format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
+    EXPECT_EQ(opal::format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
     return out;
   }
   [[nodiscard]] std::string context() const {
-    const auto content = opal_format().renderer->context(context_path(*index_, index_->leaf()), log_, nullptr);
+    const auto content = opal::format().renderer->context(context_path(*index_, index_->leaf()), log_, nullptr);
     EXPECT_TRUE(content);
     const auto all = content ? (*content)->read_all() : Result<std::string>(content.error());
     return all ? *all : "";
@@ -237,7 +237,7 @@ TEST(OpalTexts, ShowThinkingCallsAndErrors) {
   EXPECT_EQ(log.text(1), "> Hm.\n\nI look.\n\n```\nread_file\npath: x.ex\n```\n");
   EXPECT_EQ(log.text(2), "**error**\n\n```\nno such file\n```\n");
   EXPECT_EQ(log.text(3), "```\ngrep\nq: 1\n```\n");
-  EXPECT_EQ(opal_format().renderer->first_words(EntryType::message, log.raw(1), 60),
+  EXPECT_EQ(opal::format().renderer->first_words(EntryType::message, log.raw(1), 60),
             "Hm.  I look.  read_file path: x.ex");
 }
 

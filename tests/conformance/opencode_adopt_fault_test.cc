@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/write/adopt_database.h"
+#include "core/formats/opencode/adopted_session.h"
 #include "tests/support/conversations.h"
 #include "tests/support/failing_vfs.h"
 #include "tests/support/opencode_acts.h"

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "core/base/clock.h"
-#include "core/formats/opencode/write/adopt_files.h"
-#include "core/formats/opencode/write/fork_note.h"
-#include "core/formats/opencode/write/row_text.h"
+#include "core/formats/opencode/adopted_session.h"
+#include "core/formats/opencode/session_rows.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "core/formats/registry.h"
 #include "core/writer/trash.h"
 #include "tests/support/faulty_disk.h"
@@ -498,14 +498,12 @@ TEST_F(WritesToOpenCodeFiles, ASessionThatAnEarlierVersionCopiedComesBack) {
     const fs::path name = fs::relative(entry.path(), files);
     if (entry.is_regular_file()) {
       const bool is_deep = std::distance(name.begin(), name.end()) == 3;
-      opencode::append_row({"file",
-                            {{"kind", name.begin()->string()},
-                             {"folder", is_deep ? std::next(name.begin())->string() : ""},
-                             {"name", name.filename().string()},
-                             {"mtime", std::int64_t{1'000'000'000}},
-                             {"mode", std::int64_t{0600}},
-                             {"text", file_text(entry.path())}}},
-                           lines);
+      lines += R"({"table":"file","columns":["kind","folder","name","mtime","mode","text"],"values":[)";
+      for (const std::string& value :
+           {name.begin()->string(), is_deep ? std::next(name.begin())->string() : "", name.filename().string()}) {
+        lines += json::stringify_string(value) + ",";
+      }
+      lines += "1000000000,384," + json::stringify_string(file_text(entry.path())) + "]}\n";
     }
   }
   for (const char* const kind : {"message", "part", "session", "project", "todo", "session_diff", "session_share"}) {

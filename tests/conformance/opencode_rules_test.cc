@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/entry_text.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/session_archive.h"
 #include "tests/support/opencode_session.h"
 
 namespace arborfs::conformance {

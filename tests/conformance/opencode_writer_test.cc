@@ -1,5 +1,5 @@
 // Writes by arborfs to OpenCode's database, by the rules of opencode/FORMAT.md G.
-#include "core/formats/opencode/write/opencode_writer.h"
+#include "core/formats/opencode/opencode_writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/formats/omp/context/context.h"
-#include "core/formats/omp/context/omp_text.h"
-#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"

@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/doctor/reference_findings.h"
-#include "core/formats/omp/doctor/repairer.h"
-#include "core/formats/omp/doctor/repairs.h"
+#include "core/formats/omp/edit/log_faults.h"
+#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/repairer.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/paths.h"

@@ -18,7 +18,6 @@
 #include "core/formats/registry.h"
 #include "core/json/document.h"
 #include "core/session/catalog.h"
-#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 #include "tests/support/claude_log.h"
 #include "tests/support/paths.h"

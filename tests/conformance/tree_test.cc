@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/context/omp_text.h"
-#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/model/usage.h"
 #include "tests/support/corpus.h"
 

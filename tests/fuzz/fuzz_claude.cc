@@ -2,12 +2,11 @@
 // their entries, and every context is JSON.
 #include <string>
 
-#include "core/formats/claude/claude_format.h"
+#include "core/formats/claude/format.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/render/images.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text_sizes.h"
 #include "tests/fuzz/support/check.h"
@@ -25,7 +24,7 @@ void check_entry(std::string_view input, const LogIndex& index, Ordinal ordinal)
   const std::string_view raw = input.substr(entry.offset, entry.length);
   json::Document record;
   check(json::parse(raw, record), "an entry that is not JSON", std::string(raw));
-  const RecordRenderer& renderer = *claude_format().renderer;
+  const RecordRenderer& renderer = *claude::format().renderer;
   std::string text;
   renderer.render(entry.type, raw, text);
   const TextMeasure measure = renderer.measure(entry.type, raw);
@@ -51,7 +50,7 @@ void check_damage(std::string_view input, const LogIndex& index) {
 }
 
 void check_context(const LogIndex& index, const std::shared_ptr<const LogSource>& log, Ordinal leaf) {
-  const auto context = claude_format().renderer->context(context_path(index, leaf), log, nullptr);
+  const auto context = claude::format().renderer->context(context_path(index, leaf), log, nullptr);
   const auto text = context ? (*context)->read_all() : Result<std::string>(context.error());
   check(text.has_value(), "a context cannot be read");
   json::Document parsed;
@@ -65,7 +64,7 @@ void run(std::string_view input) {
     return;
   }
   const auto log = log_from_bytes(std::string(input));
-  const auto built = claude_format().reader->index(*log, {});
+  const auto built = claude::format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   const LogIndex& index = **built;
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {

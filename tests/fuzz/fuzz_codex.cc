@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/codex/rollout_name.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/codex/thread_table.h"
 #include "core/formats/codex/segments_log.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
@@ -49,7 +49,7 @@ void check_entry(const LogSource& log, const LogIndex& index, Ordinal ordinal) {
   check(index.parent(ordinal) < ordinal, "a parent behind its child");
   json::Document record;
   check(json::parse(*raw, record), "an entry that is not JSON", *raw);
-  const RecordRenderer& renderer = *codex_format().renderer;
+  const RecordRenderer& renderer = *codex::format().renderer;
   std::string text;
   renderer.render(entry.type, *raw, text);
   check_equal(renderer.measure(entry.type, *raw).size, text.size(), "measured size of a text");
@@ -78,7 +78,7 @@ void run(std::string_view input) {
     check(!name->thread.empty() && !name->segment.empty(), "a name without ids");
   }
   const auto log = std::make_shared<const codex::SegmentsLog>(segments_in(input), codex::ThreadFacts(), FileStat());
-  const auto built = codex_format().reader->index(*log, {});
+  const auto built = codex::format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   const LogIndex& index = **built;
   check(!index.has_duplicate_ids(), "two entries with one id");
@@ -87,7 +87,7 @@ void run(std::string_view input) {
   }
   check_damage(*log->size(), index);
   check(index.begins_with(index), "an index is not what it is");
-  const auto context = codex_format().renderer->context(context_path(index, index.leaf()), log, nullptr);
+  const auto context = codex::format().renderer->context(context_path(index, index.leaf()), log, nullptr);
   const auto text = context ? (*context)->read_all() : Result<std::string>(context.error());
   check(text.has_value(), "a context cannot be read");
   json::Document parsed;

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "core/formats/goat/goat_format.h"
-#include "core/formats/goat/goat_source.h"
+#include "core/formats/goat/format.h"
+#include "core/formats/goat/metadata.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
@@ -28,7 +28,7 @@ void check_message(std::string_view messages, const LogIndex& index, Ordinal ord
   const std::string_view raw = messages.substr(entry.offset, entry.length);
   json::Document record;
   check(json::parse(raw, record) && record.IsObject(), "an entry that is no JSON object", std::string(raw));
-  const RecordRenderer& renderer = *goat_format().renderer;
+  const RecordRenderer& renderer = *goat::format().renderer;
   std::string text;
   renderer.render(entry.type, raw, text);
   const TextMeasure measure = renderer.measure(entry.type, raw);
@@ -52,7 +52,7 @@ void check_losses(std::string_view messages, const LogIndex& index) {
 }
 
 void check_context(const LogIndex& index, const std::shared_ptr<const LogSource>& log) {
-  const auto context = goat_format().renderer->context(context_path(index, index.leaf()), log, nullptr);
+  const auto context = goat::format().renderer->context(context_path(index, index.leaf()), log, nullptr);
   const auto text = context ? (*context)->read_all() : Result<std::string>(context.error());
   check(text.has_value(), "a context cannot be read");
   json::Document parsed;
@@ -74,7 +74,7 @@ void run(std::string_view input) {
   const auto metadata = has_metadata ? std::optional(std::string(input.substr(0, nul))) : std::nullopt;
   const std::shared_ptr<const LogSource> log = std::make_shared<const goat::Source>(
       parts, log_from_bytes(std::string(messages)), goat::Metadata{metadata, 0, nullptr});
-  const auto built = goat_format().reader->index(*log, {});
+  const auto built = goat::format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   const LogIndex& index = **built;
   check(!index.has_duplicate_ids(), "two entries with one id");

@@ -2,8 +2,8 @@
 // size. The first line of a kept input is the header.
 #include <string>
 
-#include "core/formats/omp/context/omp_text.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
@@ -25,7 +25,7 @@ void check_entry(std::string_view input, const LogIndex& index, Ordinal ordinal)
   const std::string_view raw = input.substr(entry.offset, entry.length);
   json::Document record;
   check(json::parse(raw, record), "an entry that is not JSON", std::string(raw));
-  const RecordRenderer& renderer = *opal_format().renderer;
+  const RecordRenderer& renderer = *opal::format().renderer;
   std::string text;
   renderer.render(entry.type, raw, text);
   check_equal(renderer.measure(entry.type, raw).size, text.size(), "measured size of a text");
@@ -51,7 +51,7 @@ void run(std::string_view input) {
     return;
   }
   const auto log = log_from_bytes(std::string(input));
-  const auto built = opal_format().reader->index(*log, {});
+  const auto built = opal::format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   const LogIndex& index = **built;
   check(!index.has_duplicate_ids(), "two entries with one id");
@@ -61,7 +61,7 @@ void run(std::string_view input) {
   check_damage(input, index);
   check(index.begins_with(index), "an index is not what it is");
   const auto path = path_to(index, index.leaf());
-  const auto context = opal_format().renderer->context(context_path(index, index.leaf()), log, nullptr);
+  const auto context = opal::format().renderer->context(context_path(index, index.leaf()), log, nullptr);
   const auto text = context ? (*context)->read_all() : Result<std::string>(context.error());
   check(text.has_value(), "a context cannot be read");
   json::Document parsed;

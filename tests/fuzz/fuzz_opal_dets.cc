@@ -3,8 +3,7 @@
 #include <string>
 
 #include "core/formats/opal/dets_translation.h"
-#include "core/formats/opal/erlang_term.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
@@ -37,14 +36,14 @@ void check_table(std::string_view bytes) {
   }
   check(lines->ends_with('\n'), "a translation ends with a line feed", *lines);
   const auto log = log_from_bytes(*lines);
-  const auto built = opal_dets_format().reader->index(*log, {});
+  const auto built = opal::dets_format().reader->index(*log, {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   for (Ordinal ordinal = 1; ordinal <= (*built)->size(); ++ordinal) {
     const Entry& entry = (*built)->entry(ordinal);
     const std::string_view raw = std::string_view(*lines).substr(entry.offset, entry.length);
     std::string text;
-    opal_dets_format().renderer->render(entry.type, raw, text);
-    check_equal(opal_dets_format().renderer->measure(entry.type, raw).size, text.size(), "measured size of a text");
+    opal::dets_format().renderer->render(entry.type, raw, text);
+    check_equal(opal::dets_format().renderer->measure(entry.type, raw).size, text.size(), "measured size of a text");
   }
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/entry_text.h"
 #include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
@@ -39,7 +39,7 @@ class Session final : public LogSource {
 
 /// The session that the input describes.
 std::shared_ptr<const Session> session_of(std::string_view input) {
-  opencode::ObjectText metadata;
+  json::Text metadata = json::Text::object();
   std::string bytes;
   std::vector<opencode::EntryText> open;
   const auto end_entry = [&] {
@@ -53,7 +53,7 @@ std::shared_ptr<const Session> session_of(std::string_view input) {
     const std::string_view line = input.substr(0, end);
     input.remove_prefix(std::min(end + 1, input.size()));
     if (is_first) {
-      metadata.add_json("info", line);
+      opencode::add_value(metadata, "info", line);
     } else if (line.starts_with(' ') && !open.empty()) {
       open.back().add_part(line.substr(1), R"("messageID":"m")");
     } else {
@@ -62,7 +62,7 @@ std::shared_ptr<const Session> session_of(std::string_view input) {
     }
   }
   end_entry();
-  return std::make_shared<Session>(std::move(metadata).take(), bytes);
+  return std::make_shared<Session>(metadata.str(), bytes);
 }
 
 void check_entry(const Format& format, const LogSource& log, const LogIndex& index, Ordinal ordinal) {

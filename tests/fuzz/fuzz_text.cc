@@ -3,10 +3,8 @@
 #include <string>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/utf8.h"
-#include "core/render/images.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "tests/fuzz/support/check.h"

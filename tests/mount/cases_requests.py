@@ -12,8 +12,6 @@ from mounting import equal, eventually, variants
 TURNS = 200
 SURE = 3         # files read in order before prefetching starts
 HANDED_OVER = 31  # files prefetched the first time
-# (files read, files prefetched by then): a reader that waits for these steps has 100 files prefetched to the end.
-LED = ((SURE, HANDED_OVER), (25, 79), (65, 89))
 STORE = "code=4"
 WATCHED = 0.5    # seconds
 AT_REST = 0.05   # seconds of processor time in WATCHED, for the watcher's rounds
@@ -106,29 +104,6 @@ def test_sequential_reads_trigger_read_ahead(case, options):
             there = names[SURE + 5:SURE + 15]
             equal(read_all(folder, there), read_all(plain.session(session) / part, there), part)
             equal(requests.of("READ"), 0, f"READ of {part} that were handed over, of {requests.all()}")
-
-
-@variants(ordinary={"options": ()}, read_only={"options": ("ro",)})
-def test_read_ahead_continues_in_the_next_folder(case, options):
-    """A client that has read entries/ to its end and then lists text/ finds the texts in the kernel's cache, with one
-    READ in all."""
-    session = quiet_session(case)
-    with case.mount("debug", *options) as mount, case.mount("nonotify") as plain:
-        folder, requests = mount.session(session), Requests(mount)
-        names = sorted(os.listdir(folder / "entries"))
-        before, done = requests.stores(), 0
-        for last, stores in LED:
-            read_all(folder / "entries", names[done:last])
-            eventually(10, lambda: requests.stores() >= before + stores, f"after {last} files {stores} are handed over")
-            done = last
-        read_all(folder / "entries", names[done:])
-        eventually(10, lambda: all_sleep(mount), "entries/ is walked to its end")
-        stores = requests.stores()
-        names = sorted(os.listdir(folder / "text"))
-        eventually(10, lambda: requests.stores() >= stores + len(names) - 1, "they are handed over")
-        requests.start()
-        equal(read_all(folder / "text", names), read_all(plain.session(session) / "text", names), "texts")
-        equal(requests.of("READ"), 1, "READ")
 
 
 def test_external_append_costs_three_requests(case):

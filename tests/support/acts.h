@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/header_text.h"
 #include "core/formats/registry.h"
 #include "tests/support/split_disk.h"
 #include "tests/support/stage.h"
@@ -105,7 +105,7 @@ inline Result<void> append(Stage& stage, const SessionPtr& session) {
   return plain(stage.writer().append(session, Stage::text(kMarker)));
 }
 
-/// More bytes than one write(2) writes whole or not at all (pending_appends.h).
+/// More bytes than one write(2) writes whole or not at all (core/session/store_state.h).
 inline Result<void> append_many_pages(Stage& stage, const SessionPtr& session) {
   return plain(stage.writer().append(session, Stage::text(kMarker + std::string(20'000, 'x'))));
 }

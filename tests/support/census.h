@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/goat/goat_format.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/goat/format.h"
 #include "core/formats/omp/store/omp_format.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
@@ -39,15 +39,15 @@ inline const std::vector<CensusAgent>& census_agents() {
       {"pi", pi_format,
        R"({"type":"session","version":3,"id":"01a1ffe5-09c1-7be0-82ef-7bbde2eca945","timestamp":"2026-06-01T10:00:00.000Z","cwd":"/w"})"
        "\n"},
-      {"opal", opal_format,
+      {"opal", opal::format,
        R"({"session_id":"s","current_id":null,"metadata":{}})"
        "\n"},
       {"opencode", opencode_format, ""},
-      {"claude", claude_format, ""},
-      {"codex", codex_format,
+      {"claude", claude::format, ""},
+      {"codex", codex::format,
        R"({"timestamp":"2026-06-01T10:00:00.000Z","type":"session_meta","payload":{"id":"x"}})"
        "\n"},
-      {"goat", goat_format, ""},
+      {"goat", goat::format, ""},
   };
   return all;
 }

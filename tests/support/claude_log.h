@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
+#include "core/formats/claude/format.h"
 #include "core/log/log_reader.h"
 #include "core/model/tree.h"
 #include "core/render/record_renderer.h"
@@ -21,7 +21,7 @@ using Texts = std::vector<std::string>;
 class ClaudeLog {
  public:
   explicit ClaudeLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
-    auto index = claude_format().reader->index(*log_, {});
+    auto index = claude::format().reader->index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -54,24 +54,24 @@ class ClaudeLog {
   }
   [[nodiscard]] std::string text(Ordinal ordinal) const {
     std::string out;
-    claude_format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
-    EXPECT_EQ(claude_format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
+    claude::format().renderer->render(index_->entry(ordinal).type, raw(ordinal), out);
+    EXPECT_EQ(claude::format().renderer->measure(index_->entry(ordinal).type, raw(ordinal)).size, out.size());
     return out;
   }
   [[nodiscard]] TextSizes details() const {
-    auto sizes = measure_log(*claude_format().renderer, *log_, *index_);
+    auto sizes = measure_log(*claude::format().renderer, *log_, *index_);
     EXPECT_TRUE(sizes);
     return std::move(*sizes);
   }
   [[nodiscard]] std::string context(Ordinal leaf) const {
-    const auto content = claude_format().renderer->context(context_path(*index_, leaf), log_, nullptr);
+    const auto content = claude::format().renderer->context(context_path(*index_, leaf), log_, nullptr);
     EXPECT_TRUE(content);
     const auto all = content ? (*content)->read_all() : Result<std::string>(content.error());
     return all ? *all : "";
   }
   [[nodiscard]] std::string context() const { return context(index_->leaf()); }
   [[nodiscard]] std::string transcript() const {
-    const RecordRenderer& renderer = *claude_format().renderer;
+    const RecordRenderer& renderer = *claude::format().renderer;
     const TextSizes sizes = details();
     const auto steps = transcript_steps(*index_, people_path(*index_, index_->leaf()),
                                         {[&](std::string_view name) { return renderer.is_in_transcript(name); },

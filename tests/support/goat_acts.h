@@ -1,4 +1,4 @@
-// Every operation of GoatWriter and Transfer that changes something, as tests/support/acts.h has them for omp: the
+// Every operation of goat::Writer and Transfer that changes something, as tests/support/acts.h has them for omp: the
 // session that it starts from, and a check that it was done. The session is s1; its first message is "one".
 #pragma once
 

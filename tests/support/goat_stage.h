@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/goat/goat_format.h"
-#include "core/formats/goat/write/goat_writer.h"
+#include "core/formats/goat/format.h"
+#include "core/formats/goat/writer.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::testing {
@@ -42,17 +42,17 @@ class GoatStage {
   /// As after a new mount. No metadata is updated unless settle() is called.
   void start() {
     stop();
-    catalog_ = std::make_unique<Catalog>(make_goat_store(temp_.root() + "/goat", disk_), "/home/nobody",
+    catalog_ = std::make_unique<Catalog>(goat::make_store(temp_.root() + "/goat", disk_), "/home/nobody",
                                          temp_.root() + "/state");
     catalog_->rescan();
-    writer_ = std::make_unique<GoatWriter>(*catalog_, settings_, std::chrono::hours(1));
+    writer_ = std::make_unique<goat::Writer>(*catalog_, settings_, std::chrono::hours(1));
   }
   void stop() {
     writer_.reset();
     catalog_.reset();
   }
 
-  [[nodiscard]] GoatWriter& writer() { return *writer_; }
+  [[nodiscard]] goat::Writer& writer() { return *writer_; }
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
   [[nodiscard]] Disk& disk() { return disk_; }
   [[nodiscard]] SessionPtr session(const std::string& id = "s1") { return catalog_->at({id, id + ".jsonl"}); }
@@ -90,7 +90,7 @@ class GoatStage {
   Disk& disk_;
   WriteSettings settings_;
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<GoatWriter> writer_;
+  std::unique_ptr<goat::Writer> writer_;
 };
 
 }  // namespace arborfs::testing

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/opal/opal_format.h"
-#include "core/formats/opal/write/opal_writer.h"
+#include "core/formats/opal/format.h"
+#include "core/formats/opal/writer.h"
 #include "tests/support/conversations.h"
 #include "tests/support/temp_store.h"
 
@@ -33,9 +33,9 @@ class OpalStage {
   /// As after a new mount.
   void start() {
     stop();
-    catalog_ = std::make_unique<Catalog>(make_opal_store(data_folder(), disk_), "/home/nobody", "");
+    catalog_ = std::make_unique<Catalog>(opal::make_store(data_folder(), disk_), "/home/nobody", "");
     catalog_->rescan();
-    writer_ = std::make_unique<OpalWriter>(*catalog_, settings_);
+    writer_ = std::make_unique<opal::Writer>(*catalog_, settings_);
     writer_->take_back_parts();
   }
   void stop() {
@@ -47,7 +47,7 @@ class OpalStage {
   [[nodiscard]] std::string data_folder() const { return temp_.root() + "/opal"; }
   [[nodiscard]] std::string folder() const { return data_folder() + "/sessions"; }
   [[nodiscard]] std::string log() const { return folder() + "/feed.jsonl"; }
-  [[nodiscard]] OpalWriter& writer() { return *writer_; }
+  [[nodiscard]] opal::Writer& writer() { return *writer_; }
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
   [[nodiscard]] SessionPtr session() { return catalog_->at({"sessions", "feed.jsonl"}); }
   [[nodiscard]] std::vector<SessionPtr> sessions() {
@@ -83,7 +83,7 @@ class OpalStage {
   WriteSettings settings_;
   TempStore temp_;
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<OpalWriter> writer_;
+  std::unique_ptr<opal::Writer> writer_;
 };
 
 /// One operation, and the check that it was done.

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/write/opencode_writer.h"
+#include "core/formats/opencode/opencode_writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/writer/trash.h"

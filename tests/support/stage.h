@@ -10,10 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/json/document.h"
 #include "core/writer/writer.h"
 #include "tests/support/temp_store.h"
@@ -60,9 +61,9 @@ class Stage {
   /// Adds a log with these bytes, as if an agent had written it.
   SessionPtr add(const std::string& name, std::string_view bytes) {
     const LogPlace place{"-work", name + ".jsonl"};
-    auto draft = store_->draft(place, kAnyPermissions);
+    auto draft = log_files(*store_).draft(place, kAnyPermissions);
     EXPECT_TRUE(draft && (*draft)->write(bytes) && (*draft)->finish(false));
-    EXPECT_TRUE(store_->publish(**draft, place, Disk::Existing::replace, false));
+    EXPECT_TRUE(log_files(*store_).publish(**draft, place, Disk::Existing::replace, false));
     catalog_->rescan();
     return catalog_->at(place);
   }

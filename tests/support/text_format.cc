@@ -10,7 +10,7 @@
 #include "core/log/record_reader.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/store/read_only_store.h"
+#include "core/store/log_listing.h"
 
 namespace arborfs::testing {
 namespace {

@@ -1,7 +1,5 @@
 // Which running process may hold which session: the rules of CONTRACT.md 5.2, 5.3, case by case, with processes that
 // look like the real agents.
-#include "core/session/agent_look.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,13 +18,13 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/formats/omp/store/memory_store.h"
-#include "core/formats/omp/store/omp_file_lock.h"
+#include "core/formats/omp/store/omp_log_change.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
+#include "core/formats/omp/store/agent_dir.h"
 #include "core/json/date.h"
 #include "core/os/program_list.h"
 #include "core/session/liveness.h"
-#include "core/session/write_marks.h"
+#include "core/session/store_state.h"
 #include "tests/support/stand_in.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -116,7 +114,7 @@ class AgentLookTest : public ::testing::Test {
     words.clear();
     for (const std::string letter : {"A", "B", "C", "D", "E"}) {
       const auto session = catalog.at({folder_of(letter), name_of(letter) + ".jsonl"});
-      const Liveness found = session ? check_traces(*session, session->stat(), catalog, *look) : Liveness();
+      const Liveness found = session ? check_liveness(*session, catalog, *look) : Liveness();
       letters += found.state == Liveness::State::quiet ? "" : letter;
       for (const auto& reason : found.reasons) {
         words += letter + ": " + reason + "\n";
@@ -163,9 +161,8 @@ TEST_F(AgentLookTest, EachSearchFindsTheAgentsThatRunThen) {
   for (int i = 0; i < 30; ++i) {
     const auto has = [](pid_t pid) {
       const auto running = running_programs(std::chrono::milliseconds(0));
-      return std::any_of(running->begin(), running->end(), [&](const RunningProgram& program) {
-        return program.pid == pid && look_at(program, {});
-      });
+      return std::any_of(running->begin(), running->end(),
+                         [&](const RunningProgram& program) { return program.pid == pid && look_at(program, {}); });
     };
     running_programs(std::chrono::milliseconds(0));
     const StandIn agent(program("omp"));  // names its agent dir: other tests run meanwhile
@@ -308,9 +305,7 @@ TEST_F(AgentLookTest, AnyPiMayHoldASessionOfASessionDir) {
   catalog.rescan();
   const auto session = catalog.at({".", name_of("A") + ".jsonl"});
   ASSERT_TRUE(session);
-  const auto state = [&] {
-    return check_traces(*session, session->stat(), catalog, *AgentLook::now(*catalog.stores().at(0))).state;
-  };
+  const auto state = [&] { return check_liveness(*session, catalog, *AgentLook::now(*catalog.stores().at(0))).state; };
   EXPECT_EQ(state(), Liveness::State::quiet);
   StandInLook look = program("pi");
   look.environment["PI_CODING_AGENT_DIR"] = elsewhere();
@@ -390,12 +385,12 @@ TEST_F(AgentLookTest, LogsMadeByArborfsAreNotHeldUntilAnAgentWrites) {
   add_new_ones();
   ASSERT_EQ(held(), "ABDE") << words;
   const std::string log = log_of("E").filename().string();
-  WriteMarks marks(store.root() + "/state/marks", store.root() + "/sessions", Disk::real());
+  WriteMarks marks(store.root() + "/state", store.root() + "/sessions", Disk::real());
   marks.note_made(log, stat_of("E"));
   EXPECT_EQ(held(), "ABD") << words;
   const FileStat before = stat_of("E");
   store.append(folder_of("E"), name_of("E"), "{}\n");
-  marks.note_written(log, before, stat_of("E"), false);
+  marks.note_written(log, before, stat_of("E"));
   EXPECT_EQ(held(), "ABD") << "arborfs wrote: " << words;
   store.append(folder_of("E"), name_of("E"), "{}\n");
   EXPECT_EQ(held(), "ABDE") << "somebody else wrote: " << words;
@@ -406,11 +401,11 @@ TEST_F(AgentLookTest, OwnLastWriteIsNotAttributedToAnAgent) {
   look.cwd = "/";
   const StandIn unknown(look);
   const std::string log = log_of("C").filename().string();
-  WriteMarks marks(store.root() + "/state/marks", store.root() + "/sessions", Disk::real());
+  WriteMarks marks(store.root() + "/state", store.root() + "/sessions", Disk::real());
   for (int i = 0; i < 2; ++i) {
     const FileStat before = stat_of("C");
     store.append(folder_of("C"), name_of("C"), "{}\n");
-    marks.note_written(log, before, stat_of("C"), true);
+    marks.note_written(log, before, stat_of("C"));
     EXPECT_EQ(held(), "") << words;
   }
   store.append(folder_of("C"), name_of("C"), "{}\n");
@@ -422,18 +417,14 @@ TEST_F(AgentLookTest, OwnWriteBeforeAnAgentWasNoticedIsNotAttributedToIt) {
   look.cwd = "/";
   const StandIn unknown(look);
   const std::string log = log_of("C").filename().string();
-  WriteMarks marks(store.root() + "/other/marks", store.root() + "/sessions", Disk::real());
+  WriteMarks marks(store.root() + "/other", store.root() + "/sessions", Disk::real());
   const std::int64_t agents_write = stat_of("C").mtime_ns;
-  const auto append = [&](bool noticed) {
+  for (int i = 0; i < 4; ++i) {
     const FileStat before = stat_of("C");
     store.append(folder_of("C"), name_of("C"), "{}\n");
-    marks.note_written(log, before, stat_of("C"), noticed);
-  };
-  for (const bool noticed : {false, false, true, true}) {
-    append(noticed);
+    marks.note_written(log, before, stat_of("C"));
     EXPECT_EQ(marks.written_by_others(log, stat_of("C")), agents_write);
   }
-  EXPECT_TRUE(std::filesystem::exists(store.root() + "/other/marks")) << "kept once an agent was noticed";
   store.append(folder_of("C"), name_of("C"), "{}\n");
   EXPECT_EQ(marks.written_by_others(log, stat_of("C")), stat_of("C").mtime_ns) << "somebody else wrote";
 }
@@ -445,7 +436,7 @@ TEST_F(AgentLookTest, SessionsInMemoryAreOfNoAgent) {
 }
 
 TEST_F(AgentLookTest, MarksAreBoundedInNumber) {
-  WriteMarks marks(store.root() + "/state/marks", "store", Disk::real());
+  WriteMarks marks(store.root() + "/state", "store", Disk::real());
   for (std::size_t i = 0; i < WriteMarks::kMost + 50; ++i) {
     marks.note_made("log" + std::to_string(i), FileStat{});
   }
@@ -461,7 +452,7 @@ TEST_F(AgentLookTest, RememberedWritesAreBoundedInNumber) {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(WriteMarks::kMost) + 50; ++i) {
     before.mtime_ns = 2 * i + 1;
     after.mtime_ns = 2 * i + 2;
-    marks.note_written("log" + std::to_string(i), before, after, false);
+    marks.note_written("log" + std::to_string(i), before, after);
   }
   EXPECT_EQ(marks.written_by_others("log" + std::to_string(WriteMarks::kMost + 49), after), before.mtime_ns);
   after.mtime_ns = 2;
@@ -474,7 +465,7 @@ TEST_F(AgentLookTest, AWriteIsRememberedIfItsMarkCannotBeKept) {
   FileStat after;
   before.mtime_ns = 1;
   after.mtime_ns = 2;
-  marks.note_written("log", before, after, true);
+  marks.note_written("log", before, after);
   EXPECT_EQ(marks.written_by_others("log", after), before.mtime_ns);
 }
 
@@ -493,7 +484,7 @@ TEST_F(AgentLookTest, LeaseMakesASessionLive) {
     EXPECT_EQ(held(), "B") << words;
     EXPECT_NE(words.find("lease"), std::string::npos) << words;
     const GateProbe gates;
-    for (int i = 0; i < 10; ++i) {  // the first few are asked for one by one, the others looked up in a list
+    for (int i = 0; i < 10; ++i) {
       EXPECT_TRUE(gates.is_held(path)) << i;
       EXPECT_FALSE(gates.is_held(path + "x")) << i;
     }

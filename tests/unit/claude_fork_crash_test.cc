@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "core/formats/claude/write/claude_writer.h"
+#include "core/formats/claude/writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "tests/support/conversations.h"
@@ -40,7 +40,7 @@ CutFork fork_and_cut(unsigned behind) {
   EXPECT_TRUE(stores);
   Catalog catalog(*stores, "/home/sam", "");
   catalog.rescan();
-  ClaudeWriter writer(catalog, {});
+  claude::Writer writer(catalog, {});
   disk.begin(root, behind);
   CutFork fork;
   fork.is_done = writer.adopt(testing::conversation_of(4, 3000), "claude").has_value();

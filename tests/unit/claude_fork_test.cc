@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/formats/claude/project_folder.h"
+#include "core/formats/claude/writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/writer/writer.h"

@@ -1,7 +1,7 @@
-#include "core/render/code_blocks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "core/render/text.h"
 
 namespace arborfs {
 namespace {

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "core/session/session_name.h"
-#include "core/store/resume.h"
-#include "core/views/make_view.h"
+#include "core/store/format.h"
 #include "core/views/session_views.h"
 #include "tests/support/store_totals.h"
 #include "tests/support/temp_store.h"

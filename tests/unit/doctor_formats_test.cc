@@ -10,6 +10,7 @@
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
+#include "core/store/store_parts.h"
 #include "tests/support/paths.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/temp_store.h"
@@ -45,7 +46,7 @@ class DoctorFormatsTest : public ::testing::Test {
         found.push_back(std::string(finding.kind) + ": " + finding.text);
       }
     }
-    for (const FileFinding& fault : catalog.stores().at(0)->faults()) {
+    for (const FileFinding& fault : faults_of(*catalog.stores().at(0))) {
       found.push_back(fault.path.substr(fs::canonical(dir()).string().size() + 1) + " " +
                       std::string(fault.finding.kind) + ": " + fault.finding.text);
     }

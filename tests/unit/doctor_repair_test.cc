@@ -8,11 +8,11 @@
 #include <fstream>
 #include <set>
 
-#include "core/formats/omp/doctor/examine.h"
-#include "core/formats/omp/doctor/repairer.h"
-#include "core/formats/omp/doctor/repairs.h"
+#include "core/formats/omp/edit/append_command.h"
+#include "core/formats/omp/edit/log_faults.h"
+#include "core/formats/omp/edit/repairer.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/append_command.h"
+#include "core/formats/omp/store/log_files.h"
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"
 
@@ -380,7 +380,7 @@ TEST_F(DoctorLeftovers, BackupWithoutItsLogBecomesTheLog) {
 TEST_F(DoctorLeftovers, LeftoversOfALogInUseStay) {
   put(line(header_));
   leave(file_ + ".12.bak");
-  const auto writer = stage_.store().writer({"-work", file_});
+  const auto writer = log_files(stage_.store()).writer({"-work", file_});
   ASSERT_TRUE(writer);
   const auto leftovers = find_leftovers(stage_.store());
   ASSERT_THAT(leftovers, SizeIs(1));

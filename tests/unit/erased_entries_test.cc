@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/views/session_status.h"
+#include "core/views/session_facts.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {

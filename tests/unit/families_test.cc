@@ -1,4 +1,4 @@
-#include "core/session/families.h"
+#include "core/session/catalog_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,11 +6,9 @@
 #include <fstream>
 #include <string>
 
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
 #include "core/session/catalog.h"
 #include "core/session/session_name.h"
-#include "core/views/item_views.h"
-#include "core/views/make_view.h"
 #include "core/views/session_views.h"
 
 namespace arborfs {
@@ -35,7 +33,7 @@ class ForeignSessionTest : public ::testing::Test {
     std::string name = (std::filesystem::temp_directory_path() / "arborfs-test-XXXXXX").string();
     root_ = ::mkdtemp(name.data());
     std::filesystem::create_directories(root_ / "sessions");
-    catalog_ = std::make_unique<Catalog>(make_opal_store(root_.string(), Disk::real()), "/home/dev");
+    catalog_ = std::make_unique<Catalog>(opal::make_store(root_.string(), Disk::real()), "/home/dev");
   }
   ~ForeignSessionTest() override {
     std::error_code ignored;

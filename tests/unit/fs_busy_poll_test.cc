@@ -1,7 +1,7 @@
 // When the request threads stay awake for the next request.
 #include <gtest/gtest.h>
 
-#include "fs/fuse/fuse_request_loop.h"
+#include "fs/fuse/request_threads.h"
 
 namespace arborfs {
 namespace {

@@ -66,6 +66,7 @@ class FsHistoryTest : public ::testing::Test {
   }
 
   const std::atomic<bool> never{false};
+  int number = 0;  // of the prompts that were typed so far
   testing::Variable zone{"TZ", "ABC-1"};  // an hour before UTC
   TempStore temp;
   Catalog catalog{open_store(temp.root()), "/home/dev"};
@@ -128,7 +129,38 @@ TEST_F(FsHistoryTest, ALongDayOpensToo) {
   SqliteProgram program(path());
   const std::string prompt(history::kMostKeptText, 'x');
   add(program, "'" + prompt + "', 1771400000, NULL, NULL");
-  EXPECT_EQ(text_of("2026-02-18.md"), "# 2026-02-18\n\n## 08:33:20\n\n" + prompt + "\n");
+  const std::string text = "# 2026-02-18\n\n## 08:33:20\n\n" + prompt + "\n";
+  EXPECT_EQ(text_of("2026-02-18.md"), text);
+  add(program, "'newer', 1771500000, NULL, NULL");
+  EXPECT_EQ(text_of("2026-02-18.md"), text) << "a text that is not kept";
+}
+
+/// What the kernel does for one open(2): it looks the name up and opens the node, and does both again if that is stale.
+/// Between each lookup and its open a prompt is typed, and other threads look the day up.
+TEST_F(FsHistoryTest, AnOpenOfALongDaySucceedsWhilePromptsAreTypedAllTheTime) {
+  make();
+  SqliteProgram program(path());
+  add(program, "'" + std::string(3 * history::kMostKeptText, 'x') + "', 1771400000, NULL, NULL");
+  for (const bool is_own : {false, true}) {
+    Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
+    for (int attempt = 0; attempt < 2 && !file; ++attempt) {
+      RequestContext call{&never, 4711};
+      const auto found = vfs.lookup(call, *folder(), "2026-02-18.md");
+      ASSERT_TRUE(found) << found.error().message;
+      for (const pid_t other : {4712, 4713, 4714}) {
+        add(program, "'typed " + std::to_string(number++) + "', 1771400000, NULL, NULL");
+        RequestContext looking{&never, other};
+        EXPECT_NE(vfs.lookup(looking, *folder(), "2026-02-18.md")->attr.node, found->attr.node);
+      }
+      if (is_own) {
+        vfs.state().note_own_write(0);  // so that the first open must not get what its lookup found
+      }
+      RequestContext opening{&never, 4711};
+      file = vfs.open(opening, found->attr.node);
+      EXPECT_FALSE(file && is_own && attempt == 0) << "the change must show";
+    }
+    EXPECT_TRUE(file) << is_own << file.error().message;
+  }
 }
 
 TEST_F(FsHistoryTest, AHistoryMayAppearAndVanish) {

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "core/formats/omp/log/omp_reader.h"
+#include "fs/nodes/node_id.h"
+#include "fs/nodes/node_numbers.h"
 #include "fs/nodes/node_table.h"
-#include "fs/tree/inode_number.h"
-#include "fs/tree/node_id.h"
-#include "fs/tree/node_numbers.h"
 
 namespace arborfs {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "fs/cache/read_ahead.h"
 #include "fs/nodes/node_table.h"
+#include "fs/nodes/read_ahead.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
@@ -169,81 +169,6 @@ TEST(SequentialReaders, OvertakenRangeHasNoMarker) {
   EXPECT_EQ(walks.mark(*first), kNoEntry);
 }
 
-/// Reads until as many files as possible are prefetched at once.
-ReadAheadRange walk_to_the_end(SequentialReaders& walks, std::uint32_t slot) {
-  std::optional<ReadAheadRange> last;
-  const auto read = [&](Ordinal at) {
-    const auto stretch = walks.note(entry(at, slot));
-    last = stretch ? stretch : last;
-  };
-  for (Ordinal at = 1; !last; ++at) {
-    read(at);
-  }
-  for (std::int64_t lead = SequentialReaders::kFirstLead; lead < SequentialReaders::kLongestLead; lead *= 2) {
-    read(walks.mark(*last));
-  }
-  walks.note_end(*last);
-  return *last;
-}
-
-TEST(SequentialReaders, ListingAfterAFullReadStartsReadAhead) {
-  SequentialReaders walks;
-  walk_to_the_end(walks, 1);
-  const NodeId folder = entry(kNoEntry, 2);
-  EXPECT_FALSE(walks.note_listed(folder, true, 170)) << "the kernel does not know the names yet";
-  const auto first = walks.note_listed(folder, false, 340);
-  ASSERT_TRUE(first);
-  EXPECT_EQ(first->folder, folder);
-  EXPECT_EQ(first->first, 1U);
-  EXPECT_EQ(last_of(*first), 170U);
-  const auto second = walks.note_listed(folder, false, 400);
-  ASSERT_TRUE(second);
-  EXPECT_EQ(second->first, 171U);
-  EXPECT_EQ(last_of(*second), 340U);
-  const auto last = walks.note_listed(folder, false, kNoEntry);
-  ASSERT_TRUE(last);
-  EXPECT_EQ(last_of(*last), 400U);
-  EXPECT_FALSE(walks.note_listed(folder, false, kNoEntry));
-  EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), true, 170));
-  EXPECT_FALSE(walks.note_listed(entry(kNoEntry, 3), false, 340)) << "only the next one";
-}
-
-TEST(SequentialReaders, ListingReadAheadIsBoundedUntilTheFirstRead) {
-  constexpr auto kLead = static_cast<Ordinal>(SequentialReaders::kLongestLead);
-  SequentialReaders walks;
-  walk_to_the_end(walks, 1);
-  const NodeId folder = entry(kNoEntry, 2);
-  walks.note_listed(folder, true, 2 * kLead);
-  const auto first = walks.note_listed(folder, false, 3 * kLead);
-  ASSERT_TRUE(first);
-  EXPECT_EQ(last_of(*first), kLead);
-  EXPECT_FALSE(walks.note_listed(folder, false, kNoEntry));
-  const auto next = walks.note(entry(walks.mark(*first), 2));
-  ASSERT_TRUE(next);
-  EXPECT_EQ(next->first, kLead + 1);
-}
-
-TEST(SequentialReaders, ShortReadGivesShortListingReadAhead) {
-  SequentialReaders walks;
-  std::optional<ReadAheadRange> first;
-  for (Ordinal at = 1; !first; ++at) {
-    first = walks.note(entry(at));
-  }
-  walks.note_end(*first);
-  const NodeId folder = entry(kNoEntry, 2);
-  walks.note_listed(folder, true, 500);
-  const auto listed = walks.note_listed(folder, false, kNoEntry);
-  ASSERT_TRUE(listed);
-  EXPECT_EQ(listed->count, static_cast<std::uint32_t>(SequentialReaders::kFirstLead));
-}
-
-TEST(SequentialReaders, RelistingAFolderTriggersNoReadAhead) {
-  SequentialReaders walks;
-  const ReadAheadRange read = walk_to_the_end(walks, 1);
-  EXPECT_FALSE(walks.note_listed(read.folder, true, 100));
-  EXPECT_FALSE(walks.note_listed(read.folder, false, kNoEntry));
-}
-
 TEST(SequentialReaders, LargestOrdinalsDoNotOverflow) {
   SequentialReaders walks;
   for (Ordinal at = UINT32_MAX - 5; at != 0; ++at) {
@@ -266,9 +191,9 @@ TEST(ImplicitHandles, HandleExpiresSoonAfterTheLastRead) {
   const OpenFilePtr file = std::make_shared<NoFile>();
   files.hold(entry(1), file, start);
   EXPECT_EQ(files.find(entry(1), start + 9s), file);
-  files.let_go(start + 18s);
+  files.evict_idle(start + 18s);
   EXPECT_EQ(files.find(entry(1), start + 18s), file);
-  files.let_go(start + 28s);
+  files.evict_idle(start + 28s);
   EXPECT_EQ(files.find(entry(1), start + 28s), nullptr);
   EXPECT_EQ(file.use_count(), 1);
 }

@@ -6,20 +6,15 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <functional>
 #include <thread>
-#include <utility>
 
-#include "fs/fuse/fuse_request_loop.h"
+#include "fs/fuse/request_threads.h"
 
 namespace {
 
 struct Kernel {
   std::array<int, 2> requests{-1, -1};  // a pipe that is never written
   std::atomic<bool> has_exited{false};
-  std::function<void()> behind_check;  // called once in the reserve thread, after it saw no exit
-  std::thread::id runner;
   std::atomic<int> without_memory{0};  // how many of the next receive calls run out of memory
   std::atomic<int> inits{1};           // waiting requests: INIT and nothing else
   std::atomic<bool> refuses_init{false};
@@ -36,11 +31,7 @@ void fuse_session_exit(fuse_session* /*session*/) {
   kernel->has_exited = true;
 }
 int fuse_session_exited(fuse_session* /*session*/) {
-  const bool exited = kernel->has_exited;
-  if (!exited && std::this_thread::get_id() != kernel->runner && kernel->behind_check) {
-    std::exchange(kernel->behind_check, nullptr)();
-  }
-  return exited ? 1 : 0;
+  return kernel->has_exited ? 1 : 0;
 }
 int fuse_session_receive_buf(fuse_session* /*session*/, fuse_buf* /*buffer*/) {
   if (kernel->without_memory > 0 && kernel->without_memory-- > 0) {
@@ -62,7 +53,6 @@ class FuseRequestLoopTest : public ::testing::Test {
  protected:
   FuseRequestLoopTest() {
     EXPECT_EQ(::pipe(kernel_.requests.data()), 0);
-    kernel_.runner = std::this_thread::get_id();
     kernel = &kernel_;
   }
   ~FuseRequestLoopTest() override {
@@ -114,16 +104,6 @@ TEST_F(FuseRequestLoopTest, ContinuesAfterARequestWithoutMemory) {
   });
   EXPECT_EQ(run(loop, 1), 0);
   stopper.join();
-}
-
-// The reserve thread has seen that the session has not exited, and runs again only long after stop() has returned.
-TEST_F(FuseRequestLoopTest, StopEndsAWaitingReserveThread) {
-  FuseRequestLoop loop(nullptr);
-  kernel_.behind_check = [&loop] {
-    loop.stop();
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
-  };
-  EXPECT_EQ(run(loop, 1), 0);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ class FsSearchTest : public ::testing::Test {
                TempStore::header(id, "/work/pi") + "\n" + TempStore::user("e1aaaaaa", "", text) + "\n");
   }
 
-  Result<Found> find(const std::string& path) {
-    RequestContext call{&never};
+  Result<Found> find(const std::string& path, pid_t client = 0) {
+    RequestContext call{&never, client};
     Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     std::istringstream names(path);
     for (std::string name; std::getline(names, name, '/');) {
@@ -134,7 +134,7 @@ TEST_F(FsSearchTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
       for (int round = 0; round < 20; ++round) {
         Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
         for (int attempt = 0; attempt < 2 && !file; ++attempt) {
-          const auto found = find("search/race/hits.json");
+          const auto found = find("search/race/hits.json", 4711);
           ASSERT_TRUE(found) << found.error().message;
           temp.append(kFolder, name_of("aaaa"),
                       TempStore::user("e" + std::to_string(number++), "e1aaaaaa", text) + "\n");
@@ -143,8 +143,8 @@ TEST_F(FsSearchTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
             vfs.state().note_own_write(1);
           }
           EXPECT_TRUE(find("search/race/excerpts.md"));  // another reader searches
-          RequestContext opening{&never};
-          file = vfs.open(opening, found->attr.node, 4711);
+          RequestContext opening{&never, 4711};
+          file = vfs.open(opening, found->attr.node);
         }
         EXPECT_TRUE(file) << is_own << text << round << file.error().message;
       }

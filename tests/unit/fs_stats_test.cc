@@ -91,7 +91,7 @@ TEST_F(FsStatsTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
       for (int round = 0; round < 20; ++round) {
         Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
         for (int attempt = 0; attempt < 2 && !file; ++attempt) {
-          RequestContext call{&never};
+          RequestContext call{&never, 4711};
           const auto attr = find(call, "by-model.tsv");
           ASSERT_TRUE(attr) << attr.error().message;
           temp.append(kFolder, kName,
@@ -102,8 +102,8 @@ TEST_F(FsStatsTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
           }
           RequestContext other{&never};
           EXPECT_TRUE(find(other, "by-day.tsv"));  // another reader sums up
-          RequestContext opening{&never};
-          file = vfs.open(opening, attr->node, 4711);
+          RequestContext opening{&never, 4711};
+          file = vfs.open(opening, attr->node);
         }
         EXPECT_TRUE(file) << is_own << changes_sums << round << file.error().message;
       }

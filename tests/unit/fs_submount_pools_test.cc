@@ -3,7 +3,7 @@
 #include <future>
 #include <vector>
 
-#include "fs/fuse/worker_pool.h"
+#include "fs/fuse/request_threads.h"
 
 namespace arborfs {
 namespace {

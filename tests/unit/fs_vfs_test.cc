@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "fs/cache/invalidation_map.h"
+#include "fs/nodes/invalidation.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
@@ -300,9 +300,9 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   {
     RequestContext call{&never};
     const auto dir = vfs.opendir(call, in_session("entries")->attr.node);
-    EXPECT_FALSE(session->let_go()) << "a folder is open";
+    EXPECT_FALSE(session->evict()) << "a folder is open";
   }
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   EXPECT_EQ(read(*entry), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
   EXPECT_EQ(read(*context), context_text);
   EXPECT_FALSE(session->read()) << "handles need none";
@@ -312,10 +312,10 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   EXPECT_EQ(attr->size, before.attr.size);
   EXPECT_EQ(attr->ino, before.attr.ino);
   EXPECT_TRUE(session->read());
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   EXPECT_EQ(in_session(name)->attr.node, before.attr.node) << "within the time of one look";
   EXPECT_EQ(list(std::string(kSession) + "/entries").size(), 4U);
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
   EXPECT_EQ(text_of("text/3.md"), "three\n");
   EXPECT_EQ(in_session(name)->attr.node, before.attr.node);
@@ -425,9 +425,9 @@ TEST_F(VfsTest, ChangesInvalidateKnownNames) {
   const auto seen = catalog.feed().last_sequence();
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
   catalog.touch({kFolder, std::string(kName) + ".jsonl"});
-  const auto forgets = map.forgets(catalog.feed().after(seen, 10));
+  const auto invalidations = map.invalidations_of(catalog.feed().after(seen, 10));
   const auto tells = [&](NodeId node, const std::string& name) {
-    return std::any_of(forgets.begin(), forgets.end(),
+    return std::any_of(invalidations.begin(), invalidations.end(),
                        [&](const Invalidation& forget) { return forget.node == node && forget.name == name; });
   };
   EXPECT_TRUE(tells(entries, ""));
@@ -453,15 +453,15 @@ TEST_F(VfsTest, ListedShortcutNamesAreInvalidated) {
   }));
   Change change;
   change.kind = Change::Kind::session_touched;
-  const auto forgets = map.forgets({change});
-  EXPECT_EQ(forgets, (std::vector<Invalidation>{{recent->attr.node, ""}, {recent->attr.node, listed}}));
+  const auto invalidations = map.invalidations_of({change});
+  EXPECT_EQ(invalidations, (std::vector<Invalidation>{{recent->attr.node, ""}, {recent->attr.node, listed}}));
 }
 
 TEST_F(VfsTest, EachWriterOfAControlFileHasItsOwnInode) {
   const auto first = in_session("append");
   ASSERT_TRUE(first);
   {
-    const ControlInodes::Stay inside(vfs.state().control_inodes, first->attr.node);
+    const ControlInodes::Lease inside(vfs.state().control_inodes, first->attr.node);
     const auto second = in_session("append");
     ASSERT_TRUE(second);
     EXPECT_NE(second->attr.node, first->attr.node);
@@ -471,7 +471,7 @@ TEST_F(VfsTest, EachWriterOfAControlFileHasItsOwnInode) {
     EXPECT_EQ(ControlInodes::first_inode(second->attr.node), first->attr.node);
     EXPECT_EQ(ControlInodes::verb_place(second->attr.node), ControlInodes::verb_place(first->attr.node));
     EXPECT_NE(in_session("branch")->attr.node, second->attr.node);
-    const ControlInodes::Stay both(vfs.state().control_inodes, second->attr.node);
+    const ControlInodes::Lease both(vfs.state().control_inodes, second->attr.node);
     EXPECT_NE(in_session("append")->attr.node, second->attr.node);
   }
   EXPECT_EQ(in_session("append")->attr.node, first->attr.node);
@@ -481,9 +481,9 @@ TEST_F(VfsTest, EachWriterOfAControlFileHasItsOwnInode) {
 }
 
 TEST_F(VfsTest, ControlFileOpensWithAllInodesInUse) {
-  std::vector<std::unique_ptr<ControlInodes::Stay>> all;
+  std::vector<std::unique_ptr<ControlInodes::Lease>> all;
   for (std::uint32_t i = 0; i < ControlInodes::kCount; ++i) {
-    all.push_back(std::make_unique<ControlInodes::Stay>(vfs.state().control_inodes, in_session("append")->attr.node));
+    all.push_back(std::make_unique<ControlInodes::Lease>(vfs.state().control_inodes, in_session("append")->attr.node));
   }
   EXPECT_TRUE(in_session("append"));
 }

@@ -10,8 +10,8 @@
 #include "core/base/hash.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/writer/verbs.h"
-#include "fs/cache/invalidation_map.h"
-#include "fs/nodes/node_families.h"
+#include "fs/nodes/invalidation.h"
+#include "fs/nodes/node_table.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
@@ -120,9 +120,9 @@ TEST_F(ViewsOfMount, EveryRowIsInvalidatedByAChange) {
   Change change;
   change.kind = Change::Kind::session_touched;
   change.session = session()->number();
-  const auto forgets = map.forgets({change});
+  const auto invalidations = map.invalidations_of({change});
   const auto tells = [&](NodeId node, std::string_view name) {
-    return std::any_of(forgets.begin(), forgets.end(),
+    return std::any_of(invalidations.begin(), invalidations.end(),
                        [&](const Invalidation& forget) { return forget.node == node && forget.name == name; });
   };
   std::size_t at = 0;

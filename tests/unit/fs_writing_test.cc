@@ -10,9 +10,9 @@
 #include <future>
 #include <thread>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
-#include "fs/cache/invalidation_queue.h"
+#include "fs/nodes/invalidation.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
 #include "fs/fuse/fuse_request.h"
@@ -33,91 +33,76 @@ pid_t own_thread() {
 
 TEST(InvalidationQueue, RequestWaitsForItsInvalidations) {
   ChangeFeed feed;
-  InvalidationQueue news(feed);
-  news.open([](NodeId) {});
+  InvalidationQueue queue(feed);
+  queue.open([](NodeId) {});
   feed.publish({});
-  auto answered = std::async(std::launch::async, [&] { news.tell_and_wait({{kLabels, "a"}}); });
+  auto answered = std::async(std::launch::async, [&] { queue.notify_and_wait({{kLabels, "a"}}); });
   std::vector<Invalidation> told;
   std::size_t changes = 0;
   while (told.empty()) {
     InvalidationQueue::Work work;
-    ASSERT_TRUE(news.wait(work));
+    ASSERT_TRUE(queue.wait(work));
     changes += work.changes.size();
     told.insert(told.end(), work.more.begin(), work.more.end());
     if (told.empty()) {
       EXPECT_EQ(answered.wait_for(10ms), std::future_status::timeout);
     }
-    news.note_told(work);
+    queue.note_notified(work);
   }
   EXPECT_EQ(answered.wait_for(5s), std::future_status::ready);
   EXPECT_EQ(changes, 1U);
   EXPECT_EQ(told[0].name, "a");
-  news.close();
+  queue.close();
 }
 
 TEST(InvalidationQueue, NamesInHeldFoldersAreDeferredUntilTheReply) {
   ChangeFeed feed;
-  InvalidationQueue news(feed);
-  news.open([](NodeId) {});
-  auto first = news.hold({kLabels});
-  auto second = news.hold({kLabels});
-  EXPECT_TRUE(news.put_off({kLabels, "a"}));
-  EXPECT_TRUE(news.put_off({kLabels, "a"}));
-  EXPECT_FALSE(news.put_off({NodeId::root(), "a"}));
+  InvalidationQueue queue(feed);
+  queue.open([](NodeId) {});
+  auto first = queue.hold({kLabels});
+  auto second = queue.hold({kLabels});
+  EXPECT_TRUE(queue.defer({kLabels, "a"}));
+  EXPECT_TRUE(queue.defer({kLabels, "a"}));
+  EXPECT_FALSE(queue.defer({NodeId::root(), "a"}));
   first.reset();
-  EXPECT_TRUE(news.put_off({kLabels, "b"}));
+  EXPECT_TRUE(queue.defer({kLabels, "b"}));
   second.reset();
   InvalidationQueue::Work work;
-  ASSERT_TRUE(news.wait(work));
+  ASSERT_TRUE(queue.wait(work));
   EXPECT_EQ(work.more.size(), 2U);
-  EXPECT_FALSE(news.put_off({kLabels, "a"}));
-  news.close();
+  EXPECT_FALSE(queue.defer({kLabels, "a"}));
+  queue.close();
 }
 
 TEST(InvalidationQueue, WaitsAreBoundedAndEndOnClose) {
   ChangeFeed feed;
-  InvalidationQueue news(feed);
+  InvalidationQueue queue(feed);
   feed.publish({});
   auto start = std::chrono::steady_clock::now();
-  news.tell_and_wait({});
+  queue.notify_and_wait({});
   EXPECT_LT(std::chrono::steady_clock::now() - start, 100ms);
-  news.open([](NodeId) {});
+  queue.open([](NodeId) {});
   start = std::chrono::steady_clock::now();
-  news.tell_and_wait({});
+  queue.notify_and_wait({});
   EXPECT_GE(std::chrono::steady_clock::now() - start, InvalidationQueue::kPatience);
-  auto waiting = std::async(std::launch::async, [&] { news.tell_and_wait({}); });
-  news.close();
+  auto waiting = std::async(std::launch::async, [&] { queue.notify_and_wait({}); });
+  queue.close();
   waiting.wait();
   InvalidationQueue::Work work;
-  EXPECT_FALSE(news.wait(work));
+  EXPECT_FALSE(queue.wait(work));
 }
 
 TEST(InvalidationQueue, RequestsInvalidateNodesDirectly) {
   ChangeFeed feed;
-  InvalidationQueue news(feed);
+  InvalidationQueue queue(feed);
   std::vector<NodeId> told;
-  EXPECT_TRUE(news.tell_at_once({{kLabels, ""}})) << "there is nobody to tell";
-  news.open([&](NodeId node) { told.push_back(node); });
-  EXPECT_FALSE(news.tell_at_once({{kLabels, ""}, {kLabels, "a"}})) << "a name may have to wait";
+  EXPECT_TRUE(queue.notify_at_once({{kLabels, ""}})) << "there is nobody to tell";
+  queue.open([&](NodeId node) { told.push_back(node); });
+  EXPECT_FALSE(queue.notify_at_once({{kLabels, ""}, {kLabels, "a"}})) << "a name may have to wait";
   EXPECT_TRUE(told.empty());
-  EXPECT_TRUE(news.tell_at_once({{kLabels, ""}}));
+  EXPECT_TRUE(queue.notify_at_once({{kLabels, ""}}));
   EXPECT_EQ(told, std::vector<NodeId>{kLabels});
-  news.close();
-}
-
-TEST(InvalidationQueue, InvalidatedChangesAreNotRepeated) {
-  ChangeFeed feed;
-  InvalidationQueue news(feed);
-  news.note_told(4, 6);
-  EXPECT_TRUE(news.has_told(4, 6) && news.has_told(5, 6) && news.has_told(5, 5));
-  EXPECT_FALSE(news.has_told(3, 6) || news.has_told(5, 7));
-  news.note_told(5, 8);
-  EXPECT_TRUE(news.has_told(4, 8));
-  news.note_told(1, 2);
-  EXPECT_FALSE(news.has_told(1, 8)) << "nobody has told of the third";
-  news.note_told(10, 11);
-  EXPECT_FALSE(news.has_told(4, 11));
-  EXPECT_TRUE(news.has_told(10, 11));
+  queue.close();
 }
 
 TEST(ClientProcess, CountsDescriptorsByPathSuffix) {
@@ -169,9 +154,9 @@ class WriteOpsTest : public ::testing::Test {
   WriteOpsTest()
       : catalog(open_store(temp.root()), "/home/dev"),
         vfs(catalog, false),
-        news(catalog.feed()),
+        queue(catalog.feed()),
         writer(catalog, {Durability::none, true, false, "", temp.root() + "/trash"}),
-        changes(vfs, writer, news, "/nowhere") {
+        changes(vfs, writer, queue, "/nowhere") {
     temp.write(kFolder, kName,
                TempStore::header("aaaa000011112222", "/work/pi") + "\n" + TempStore::user("e1aaaaaa", "", "one") +
                    "\n" + TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
@@ -207,7 +192,7 @@ class WriteOpsTest : public ::testing::Test {
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
-  InvalidationQueue news;
+  InvalidationQueue queue;
   OmpWriter writer;
   WriteOps changes;
 };
@@ -220,8 +205,8 @@ TEST_F(WriteOpsTest, WriterKeepsItsInodeUntilClose) {
   EXPECT_NE(in(folder, "append"), first);
   const auto other = open(in(folder, "append"));
   EXPECT_EQ(control->node(), other->node()) << "both are handles of one file, which are counted together";
-  control->leave_door();
-  other->leave_door();
+  control->release_inode();
+  other->release_inode();
   EXPECT_EQ(in(folder, "append"), first);
 }
 

@@ -19,10 +19,9 @@
 #include "core/render/record_renderer.h"
 #include "core/session/session_name.h"
 #include "core/stats/stats.h"
-#include "core/store/resume.h"
-#include "core/views/make_view.h"
+#include "core/store/format.h"
+#include "core/store/store_parts.h"
 #include "core/views/session_views.h"
-#include "core/views/tree_view.h"
 #include "tests/support/generated_store.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/temp_store.h"
@@ -236,7 +235,7 @@ TEST_P(GeneratedStores, K8StoresAsProgramsLeaveThemHaveNoFinding) {
       EXPECT_EQ(session->head().problem, "") << id;
     }
     for (const auto& store : catalog.stores()) {
-      for (const FileFinding& fault : store->faults()) {
+      for (const FileFinding& fault : faults_of(*store)) {
         EXPECT_TRUE(fault.finding.is_note) << fault.path << ": " << fault.finding.kind << ": " << fault.finding.text;
       }
     }

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/formats/goat/write/delayed_updates.h"
+#include "core/formats/goat/editor.h"
 #include "tests/support/goat_stage.h"
 
 namespace arborfs::goat {

@@ -1,4 +1,4 @@
-// Each disk operation fails in turn during each act of GoatWriter, and the power fails after each (CONTRACT.md 6 and
+// Each disk operation fails in turn during each act of goat::Writer, and the power fails after each (CONTRACT.md 6 and
 // 7). Acknowledged changes are there, earlier data is kept, and the next append works. A killed process is the case in
 // which all unsynced data is kept.
 #include <gtest/gtest.h>

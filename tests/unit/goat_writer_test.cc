@@ -1,6 +1,4 @@
 // Writes by arborfs to goat's sessions keep every other line, and goat can read them (goat/FORMAT.md).
-#include "core/formats/goat/write/goat_writer.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +12,10 @@
 #include <thread>
 
 #include "core/formats/goat/locked_log.h"
-#include "core/formats/goat/write/metadata_file.h"
+#include "core/formats/goat/metadata.h"
+#include "core/formats/goat/writer.h"
 #include "core/formats/registry.h"
+#include "core/store/store_parts.h"
 #include "fs/control/client_process.h"
 #include "tests/support/goat_stage.h"
 #include "tests/support/split_disk.h"
@@ -50,7 +50,7 @@ class GoatWriting : public ::testing::Test {
     settings.allow_delete = true;
     return settings;
   }
-  [[nodiscard]] GoatWriter& writer() { return stage_.writer(); }
+  [[nodiscard]] goat::Writer& writer() { return stage_.writer(); }
   [[nodiscard]] SessionPtr session() { return stage_.session(); }
   [[nodiscard]] std::string messages() const { return stage_.file("messages.jsonl"); }
   Result<void> restore(const Trashed& trashed) {
@@ -179,7 +179,7 @@ TEST_F(GoatWriting, TheMetadataFollowsWithoutBeingAsked) {
   stage_.stop();
   EXPECT_THAT(stage_.file("metadata.json"), HasSubstr("\"message_count\": 3"));
   stage_.start();
-  GoatWriter quick(stage_.catalog(), WriteSettings(), std::chrono::milliseconds(1));
+  goat::Writer quick(stage_.catalog(), WriteSettings(), std::chrono::milliseconds(1));
   ASSERT_TRUE(quick.append_text(session(), {"four", false, ""}));
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (stage_.file("metadata.json").find("\"message_count\": 4") == std::string::npos &&
@@ -399,10 +399,10 @@ TEST_F(GoatWriting, LeftoversOfInterruptedWritesAreFound) {
     testing::GoatStage::put(path, "part");
     in_use.emplace_back(path.substr(0, path.rfind('/')) + "/.arborfs-used.tmp");
   }
-  const auto in_base = session()->store().faults();
+  const auto in_base = faults_of(session()->store());
   ASSERT_EQ(in_base.size(), 1U);
   EXPECT_EQ(in_base[0].path, left[0]);
-  const auto in_session = session()->store().faults_of(session()->place());
+  const auto in_session = faults_of(session()->store(), session()->place());
   ASSERT_EQ(in_session.size(), 2U);
   EXPECT_EQ(in_session[0].kind, "leftover_temporary");
   EXPECT_THAT(in_session[0].text, StartsWith(left[1]));

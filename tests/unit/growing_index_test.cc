@@ -2,10 +2,10 @@
 // log, and the cost of extending it depends only on the new part.
 #include <random>
 
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/codex/codex_format.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/codex/format.h"
 #include "core/formats/codex/segments_log.h"
-#include "core/formats/goat/goat_format.h"
+#include "core/formats/goat/format.h"
 #include "core/log/log_reader.h"
 #include "core/os/disk.h"
 #include "core/render/record_renderer.h"
@@ -109,7 +109,7 @@ std::vector<Sample> claude_samples() {
   std::vector<Sample> samples;
   for (const auto& file : std::filesystem::recursive_directory_iterator(test::corpus().parent_path() / "claude")) {
     if (file.path().extension() == ".jsonl") {
-      samples.push_back(sample_of(claude_format(), test::read_file(file.path())));
+      samples.push_back(sample_of(claude::format(), test::read_file(file.path())));
     }
   }
   return samples;
@@ -119,7 +119,7 @@ std::vector<Sample> goat_samples() {
   std::vector<Sample> samples;
   for (const auto& file : std::filesystem::recursive_directory_iterator(test::corpus().parent_path() / "goat")) {
     if (file.path().filename() == "messages.jsonl") {
-      samples.push_back(sample_of(goat_format(), test::read_file(file.path()),
+      samples.push_back(sample_of(goat::format(), test::read_file(file.path()),
                                   test::read_file(file.path().parent_path() / "metadata.json")));
     }
   }
@@ -130,7 +130,7 @@ std::vector<Sample> goat_samples() {
 std::vector<Sample> codex_samples() {
   std::vector<Sample> samples;
   for (const char* const home : {"legacy", "paginated"}) {
-    const auto store = make_codex_store(test::corpus().parent_path() / "codex" / home, Disk::real());
+    const auto store = codex::make_store(test::corpus().parent_path() / "codex" / home, Disk::real());
     const auto folders = store->folders();
     for (const std::string& folder : *folders) {
       const auto logs = store->logs(folder, {});
@@ -142,7 +142,7 @@ std::vector<Sample> codex_samples() {
         std::vector<codex::Segment> segments = thread.segments();
         auto growing = std::make_shared<GrowingLog>(*segments.back().file->read(0, segments.back().length));
         segments.back().file = growing;
-        samples.push_back({&codex_format(), growing,
+        samples.push_back({&codex::format(), growing,
                            std::make_shared<codex::SegmentsLog>(std::move(segments), thread.facts(), log->opened())});
       }
     }
@@ -291,7 +291,7 @@ using MakeLine = std::string (*)(std::mt19937&);
 TEST(GrowingIndex, RandomLinesGrowAtAnyByte) {
   std::mt19937 random(5);
   const std::vector<std::pair<const Format*, MakeLine>> formats = {
-      {&claude_format(), claude_line}, {&codex_format(), codex_line}, {&goat_format(), goat_line}};
+      {&claude::format(), claude_line}, {&codex::format(), codex_line}, {&goat::format(), goat_line}};
   for (const auto& [format, make_line] : formats) {
     for (int round = 0; round < 60 && !HasFailure(); ++round) {
       std::string bytes;
@@ -314,10 +314,10 @@ std::string long_log(const Format& format, int lines) {
   for (int i = 0; i < lines; ++i) {
     const std::string id = std::to_string(100'000 + i);
     const std::string parent = i == 0 ? "null" : '"' + std::to_string(100'000 + i - 1) + '"';
-    if (&format == &claude_format()) {
+    if (&format == &claude::format()) {
       bytes += R"({"type":"user","uuid":")" + id + R"(","parentUuid":)" + parent +
                R"(,"sessionId":"s","cwd":"/w","message":{"role":"user","content":"said"}})";
-    } else if (&format == &codex_format()) {
+    } else if (&format == &codex::format()) {
       bytes += R"({"timestamp":"2026-02-16T10:20:30.000Z","type":")" +
                std::string(i == 0 ? R"(session_meta","payload":{"id":"t","cwd":"/w"}})"
                                   : R"(response_item","payload":{"type":"message","role":"user","id":")" + id +
@@ -340,7 +340,7 @@ std::uint64_t reads_of_growth(const Format& format, int lines) {
   log = sample.growing.get();
   sample.growing->show(before);
   Follower follower(format, *log);
-  EXPECT_EQ(follower.index().size() + (&format == &codex_format() ? 1U : 0U), static_cast<Ordinal>(lines));
+  EXPECT_EQ(follower.index().size() + (&format == &codex::format() ? 1U : 0U), static_cast<Ordinal>(lines));
   static_cast<void>(log->take_reads());
   sample.growing->show(all);
   EXPECT_TRUE(follower.follow());
@@ -349,15 +349,15 @@ std::uint64_t reads_of_growth(const Format& format, int lines) {
 
 TEST(GrowingIndex, GrowthReadsLittleHoweverLongTheLogIs) {
   constexpr std::uint64_t kTitleAtBothEnds = 2 * 64 * 1024;  // of Claude Code
-  for (const Format* format : {&claude_format(), &codex_format(), &goat_format()}) {
+  for (const Format* format : {&claude::format(), &codex::format(), &goat::format()}) {
     const std::uint64_t of_short = reads_of_growth(*format, 4'000);
-    EXPECT_LE(of_short, 16U * 1024 + (format == &claude_format() ? kTitleAtBothEnds + 4096 : 0)) << format->name;
+    EXPECT_LE(of_short, 16U * 1024 + (format == &claude::format() ? kTitleAtBothEnds + 4096 : 0)) << format->name;
     EXPECT_EQ(reads_of_growth(*format, 40'000), of_short) << format->name;
   }
 }
 
 TEST(GrowingIndex, ChangesToKnownLinesNeedANewIndex) {
-  for (const Format* format : {&claude_format(), &codex_format(), &goat_format()}) {
+  for (const Format* format : {&claude::format(), &codex::format(), &goat::format()}) {
     const std::string bytes = long_log(*format, 20);
     const std::string rest = "{}\n";
     for (const std::string& changed :
@@ -374,14 +374,14 @@ TEST(GrowingIndex, ChangesToKnownLinesNeedANewIndex) {
 }
 
 TEST(GrowingIndex, AnIdThatIsNamedBeforeNeedsANewIndex) {
-  std::string bytes = long_log(claude_format(), 3);
+  std::string bytes = long_log(claude::format(), 3);
   for (const char* const id : {"100001", "missing"}) {
     const auto known =
         log_from_bytes(bytes + R"({"type":"user","uuid":"u","parentUuid":"missing","sessionId":"s"})" + "\n");
     const auto grown =
         log_from_bytes(bytes + R"({"type":"user","uuid":"u","parentUuid":"missing","sessionId":"s"})" + "\n" +
                        R"({"type":"user","uuid":")" + id + R"(","parentUuid":null,"sessionId":"s"})" + "\n");
-    const auto index = claude_format().reader->index(*known, {});
+    const auto index = claude::format().reader->index(*known, {});
     ASSERT_TRUE(index.has_value());
     const auto growth = (*index)->read_growth(*grown);
     ASSERT_TRUE(growth.has_value());

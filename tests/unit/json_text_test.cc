@@ -2,7 +2,8 @@
 
 #include "core/base/hash.h"
 #include "core/json/base64.h"
-#include "core/json/escapes.h"
+#include "core/json/json_cursor.h"
+#include "core/json/scan.h"
 #include "core/json/utf8.h"
 #include "tests/unit/json_test_support.h"
 
@@ -147,6 +148,23 @@ TEST(Escapes, InvalidEscapesAreFoundAtEveryPosition) {
       EXPECT_FALSE(is_valid(start + bad + "\"" + std::string(70, 'y'))) << before << bad;
     }
   }
+}
+
+TEST(JsonCursor, SetsAMemberAndKeepsTheOtherBytes) {
+  EXPECT_EQ(skim::set_member("{}", "a", "1"), R"({"a":1})");
+  EXPECT_EQ(skim::set_member(R"({"b" : [ 1 ]} )", "a", "1"), R"({"b" : [ 1 ],"a":1} )");
+  EXPECT_EQ(skim::set_member(R"({"a":"}" , "b":{"a":2}, "\u0061": 3})", "a", "[]"),
+            R"({"a":"}" , "b":{"a":2}, "\u0061": []})");
+  EXPECT_EQ(skim::set_member("{\n  \"b\": 1\n}\n", "a", "2", skim::Layout::lines), "{\n  \"b\": 1,\n  \"a\": 2\n}\n");
+}
+
+TEST(JsonText, IsBuiltInTheOrderOfTheCalls) {
+  Text list = Text::array();
+  list.item("a\"").item_json("1");
+  EXPECT_EQ(Text::object().add("z", "\n").add("a", true).add_json("l", list.str()).str(),
+            R"({"z":"\n","a":true,"l":["a\"",1]})");
+  EXPECT_EQ(Text::object().str(), "{}");
+  EXPECT_EQ(Text::lines().item_json("1").item_json("2").str(), "[\n1,\n2\n]");
 }
 
 }  // namespace

@@ -34,7 +34,6 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/render", {"core/model"}},
     {"core/store", {"core/render"}},
     {"core/session", {"core/store"}},
-    {"core/watch", {"core/session"}},
     {"core/views", {"core/session"}},
     {"core/doctor", {"core/views"}},
     {"core/search", {"core/session", "core/sqlite"}},
@@ -43,29 +42,20 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/writer", {"core/views"}},
     {"core/formats/omp/log", {"core/log"}},
     {"core/formats/omp/context", {"core/formats/omp/log", "core/render"}},
-    {"core/formats/omp/history", {"core/store", "core/sqlite"}},
-    {"core/formats/omp/store", {"core/formats/omp/context", "core/formats/omp/history", "core/session"}},
-    {"core/formats/omp/write", {"core/formats/omp/context", "core/writer"}},
-    {"core/formats/omp/writer", {"core/formats/omp/store", "core/formats/omp/write"}},
-    {"core/formats/omp/doctor", {"core/doctor", "core/formats/omp/writer"}},
-    {"core/formats/opal", {"core/store"}},
-    {"core/formats/opal/write", {"core/formats/opal", "core/writer"}},
-    {"core/formats/opencode", {"core/store", "core/sqlite"}},
-    {"core/formats/opencode/write", {"core/formats/opencode", "core/writer"}},
-    {"core/formats/claude", {"core/store"}},
-    {"core/formats/claude/write", {"core/formats/claude", "core/writer"}},
+    {"core/formats/omp/store", {"core/formats/omp/context", "core/session", "core/sqlite"}},
+    {"core/formats/omp/edit", {"core/formats/omp/store", "core/doctor", "core/writer"}},
+    {"core/formats/opal", {"core/writer"}},
+    {"core/formats/opencode", {"core/writer", "core/sqlite"}},
+    {"core/formats/claude", {"core/writer"}},
     {"core/formats/codex", {"core/store", "core/sqlite"}},
-    {"core/formats/goat", {"core/store"}},
-    {"core/formats/goat/write", {"core/formats/goat", "core/writer"}},
+    {"core/formats/goat", {"core/writer"}},
     {"core/formats",
-     {"core/formats/omp/doctor", "core/formats/opal/write", "core/formats/opencode/write", "core/formats/claude/write",
-      "core/formats/codex", "core/formats/goat/write"}},
-    {"fs/tree", {"core/writer", "core/search", "core/history", "core/stats"}},
-    {"fs/nodes", {"fs/tree"}},
-    {"fs/cache", {"fs/nodes"}},
-    {"fs/control", {"fs/cache"}},
+     {"core/formats/omp/edit", "core/formats/opal", "core/formats/opencode", "core/formats/claude", "core/formats/codex",
+      "core/formats/goat"}},
+    {"fs/nodes", {"core/writer", "core/search", "core/history", "core/stats"}},
+    {"fs/control", {"fs/nodes"}},
     {"fs/fuse", {"fs/control"}},
-    {"fs", {"fs/fuse", "core/formats", "core/watch"}},
+    {"fs", {"fs/fuse", "core/formats"}},
     {"tools/arborfs/terminal", {"core/render"}},
     {"tools", {"tools/arborfs/terminal", "fs", "core/history", "core/stats"}},
 };
@@ -121,7 +111,7 @@ std::vector<Include> includes_of(const std::string& file) {
   return found;
 }
 
-/// "core/log" for core/log/x.cc, "fs/tree" for fs/tree/x.cc, "tools" for what is in no smaller room of tools/; ""
+/// "core/log" for core/log/x.cc, "fs/nodes" for fs/nodes/x.cc, "tools" for what is in no smaller room of tools/; ""
 /// outside the code.
 std::string room_of(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
@@ -199,11 +189,11 @@ const std::regex kOfAFormat(R"(\.jsonl"|\bDialect::|\bomp1[38]\b|core/formats/)"
 
 /// The files outside core/formats that may have such words, and why.
 const std::map<std::string, std::string> kNamesAFormat = {
-    {"core/session/erased_entries.cc", "the files that arborfs itself keeps"},
+    {"core/session/store_state.cc", "the files that arborfs itself keeps"},
     {"core/views/session_views.cc", "the view raw.jsonl"},
     {"core/writer/trash.cc", "a file that arborfs itself keeps"},
     {"fs/mount.h", "the list of formats"},
-    {"fs/daemon.cc", "the list of formats"},
+    {"fs/mount.cc", "the list of formats"},
 };
 
 TEST(Layering, OnlyFormatsKnowTheirLogs) {
@@ -239,7 +229,7 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"core/base/log.cc", "what the program tells of itself"},
     {"core/os/links.cc", "where a link leads, opened for reading"},
     {"core/os/scratch_file.cc", "a nameless temporary file for what is decoded"},
-    {"core/sqlite/set_up.cc", "space for the memory that SQLite shares through a file"},
+    {"core/sqlite/connection.cc", "space for the memory that SQLite shares through a file"},
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
     {"core/base/thread_slice.cc", "how threads are scheduled"},

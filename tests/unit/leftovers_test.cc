@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/store/store_parts.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/goat_acts.h"
 
@@ -44,12 +45,12 @@ std::set<std::string> named_by_doctor(GoatStage& stage) {
   std::set<std::string> named;
   const auto view = stage.catalog().view();
   for (const auto& store : stage.catalog().stores()) {
-    for (const FileFinding& fault : store->faults()) {
+    for (const FileFinding& fault : faults_of(*store)) {
       named.insert(fault.finding.leftover);
     }
   }
   for (const auto& [id, session] : view->by_id) {
-    for (const Finding& fault : session->store().faults_of(session->place())) {
+    for (const Finding& fault : faults_of(session->store(), session->place())) {
       named.insert(fault.leftover);
     }
   }

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "core/formats/omp/log/damage_run.h"
+#include "core/formats/omp/log/record_scanner.h"
 
 namespace arborfs {
 namespace {

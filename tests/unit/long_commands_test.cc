@@ -1,8 +1,8 @@
 // Very long commands, which must not be held in memory more often than needed.
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/write/append_command.h"
-#include "core/json/parse_in_place.h"
+#include "core/formats/omp/edit/append_command.h"
+#include "core/json/document.h"
 
 namespace arborfs {
 namespace {

@@ -1,5 +1,5 @@
 // The prompt history of omp: what is read in each state of its database, and that reading changes nothing.
-#include "core/formats/omp/history/omp_history.h"
+#include "core/formats/omp/store/omp_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/session/agent_look.h"
+#include "core/session/liveness.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/omp_history.h"
 #include "tests/support/temp_store.h"

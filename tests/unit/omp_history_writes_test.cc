@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/formats/omp/history/history_writes.h"
+#include "core/formats/omp/store/omp_history.h"
 #include "tests/support/crash_vfs.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/failing_vfs.h"

@@ -7,9 +7,9 @@
 #include <iterator>
 
 #include "core/doctor/examine.h"
-#include "core/formats/opal/opal_format.h"
-#include "core/formats/opal/write/opal_writer.h"
-#include "core/views/session_status.h"
+#include "core/formats/opal/format.h"
+#include "core/formats/opal/writer.h"
+#include "core/views/session_facts.h"
 #include "core/writer/trash.h"
 #include "tests/support/temp_store.h"
 
@@ -54,14 +54,14 @@ class OpalErased : public ::testing::Test {
   testing::TempStore temp_;
   const std::string base_ = temp_.root() + "/opal";
   const std::string log_ = base_ + "/sessions/feed.jsonl";
-  Catalog catalog_{make_opal_store(base_, Disk::real()), "/home/nobody", temp_.root() + "/state"};
+  Catalog catalog_{opal::make_store(base_, Disk::real()), "/home/nobody", temp_.root() + "/state"};
   const WriteSettings settings_ = [this] {
     WriteSettings settings;
     settings.allow_delete = true;
     settings.trash = temp_.root() + "/trash";
     return settings;
   }();
-  OpalWriter writer_{catalog_, settings_};
+  opal::Writer writer_{catalog_, settings_};
 };
 
 TEST_F(OpalErased, AppendedMessagesAreProtectedAgainAfterTheSessionIsRestored) {

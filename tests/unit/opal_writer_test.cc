@@ -1,5 +1,5 @@
 // Writes by arborfs to Opal's sessions keep every other line, and Opal can read them.
-#include "core/formats/opal/write/opal_writer.h"
+#include "core/formats/opal/writer.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,8 @@
 #include <map>
 #include <thread>
 
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
+#include "core/store/store_parts.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -40,11 +41,11 @@ class OpalWriting : public ::testing::Test {
     std::ofstream(log(), std::ios::binary) << bytes;
     start(Disk::real());
   }
-  void start(Disk& disk, std::chrono::milliseconds patience = OpalWriter::kPatience) {
+  void start(Disk& disk, std::chrono::milliseconds patience = opal::Writer::kPatience) {
     writer_.reset();
-    catalog_ = std::make_unique<Catalog>(make_opal_store(base_, disk), "/home/nobody", "");
+    catalog_ = std::make_unique<Catalog>(opal::make_store(base_, disk), "/home/nobody", "");
     catalog_->rescan();
-    writer_ = std::make_unique<OpalWriter>(*catalog_, WriteSettings(), patience);
+    writer_ = std::make_unique<opal::Writer>(*catalog_, WriteSettings(), patience);
   }
   [[nodiscard]] std::string log() const { return base_ + "/sessions/feed.jsonl"; }
   [[nodiscard]] std::string bytes() const {
@@ -64,7 +65,7 @@ class OpalWriting : public ::testing::Test {
   testing::TempStore temp_;
   const std::string base_ = temp_.root() + "/opal";
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<OpalWriter> writer_;
+  std::unique_ptr<opal::Writer> writer_;
 };
 
 TEST_F(OpalWriting, AnAppendKeepsEveryOtherLineAndMovesTheLeaf) {
@@ -431,7 +432,7 @@ TEST_F(OpalWriting, TheStartSaysItsModelItsProviderAndWhy) {
     std::ofstream(base_ + "/settings.json") << settings;
     const auto made = writer_->create(wanted);
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
-    return opal_format().startup_json(made->session->store(), made->session->head().header);
+    return opal::format().startup_json(made->session->store(), made->session->head().header);
   };
   const auto text = [](const char* provider, const char* id, const char* why, const char* name, const char* why_name,
                        const std::string& options = "") {
@@ -477,13 +478,13 @@ TEST_F(OpalWriting, FilesThatAKilledWriterLeftGoAndOthersStay) {
   make(".arborfs-0123456789abcdef.tmp");
   make(".arborfs-held.tmp");
   make(".other.tmp");
-  const UniqueFd held(::open((base_ + "/sessions/.arborfs-held.tmp").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd held(::open((base_ + "/sessions/.arborfs-held.tmp").c_str(), O_WRONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
-  EXPECT_EQ(session()->store().faults().size(), 1U);
+  EXPECT_EQ(faults_of(session()->store()).size(), 1U);
   writer_->take_back_parts();
   EXPECT_EQ(files(), 3U);
   EXPECT_FALSE(std::filesystem::exists(base_ + "/sessions/.arborfs-0123456789abcdef.tmp"));
-  EXPECT_TRUE(session()->store().faults().empty());
+  EXPECT_TRUE(faults_of(session()->store()).empty());
 }
 
 TEST_F(OpalWriting, ATitleGoesIntoTheMetadata) {
@@ -565,11 +566,11 @@ TEST_F(OpalWriting, AChangeIsMadeAgainAfterAnotherProgramsSave) {
 }
 
 TEST_F(OpalWriting, AppendsOfTwoProgramsAreAllThere) {
-  Catalog other_catalog(make_opal_store(base_, Disk::real()), "/home/nobody", "");
+  Catalog other_catalog(opal::make_store(base_, Disk::real()), "/home/nobody", "");
   other_catalog.rescan();
-  OpalWriter other(other_catalog, WriteSettings(), std::chrono::minutes(2));
+  opal::Writer other(other_catalog, WriteSettings(), std::chrono::minutes(2));
   start(Disk::real(), std::chrono::minutes(2));
-  const auto append = [](OpalWriter& writer, const SessionPtr& to) {
+  const auto append = [](opal::Writer& writer, const SessionPtr& to) {
     for (int i = 0; i < 20; ++i) {
       const auto done = writer.append_text(to, {"m", false, ""});
       EXPECT_TRUE(done) << done.error().message;

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <set>
 
-#include "core/formats/opencode/write/adopt_files.h"
-#include "core/formats/opencode/write/fork_note.h"
+#include "core/formats/opencode/adopted_session.h"
+#include "core/formats/opencode/storage_folder.h"
 #include "tests/support/conversations.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/temp_store.h"

@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/omp/doctor/orphan_files.h"
+#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/registry.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -192,7 +192,7 @@ TEST_F(PiSessionDirTest, LogsAreTrashedAndRestored) {
 
 TEST_F(PiSessionDirTest, TakesNoFoldersForProjects) {
   write_log("flat/" + kFile);
-  const auto draft = named("flat")->draft({"--x--", kFile}, kAnyPermissions);
+  const auto draft = log_files(*named("flat")).draft({"--x--", kFile}, kAnyPermissions);
   ASSERT_FALSE(draft);
   EXPECT_EQ(draft.error().code, Errc::unsupported);
   EXPECT_FALSE(fs::exists(at("flat/--x--")));

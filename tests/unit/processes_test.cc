@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "core/formats/omp/store/omp_file_lock.h"
+#include "core/formats/omp/store/omp_log_change.h"
 #include "core/os/disk.h"
 #include "core/os/held_locks.h"
 #include "core/os/program_list.h"
@@ -138,13 +138,13 @@ TEST_F(ProcessesTest, ZombieIsDeadAndHoldsNoLock) {
   });
   char taken = 0;
   ASSERT_EQ(::read(ends[0], &taken, 1), 1);
-  const LockFile lock = read_lock_file(folder_, "log.jsonl");
-  EXPECT_TRUE(is_process_alive(lock.pid));
+  const long holder = lock_file_pid(folder_, "log.jsonl");
+  EXPECT_TRUE(is_process_alive(holder));
   EXPECT_EQ(OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms).error().code, Errc::busy);
-  ::kill(static_cast<pid_t>(lock.pid), SIGKILL);
+  ::kill(static_cast<pid_t>(holder), SIGKILL);
   siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(lock.pid), &info, WEXITED | WNOWAIT);
-  EXPECT_FALSE(is_process_alive(lock.pid));
+  ::waitid(P_PID, static_cast<id_t>(holder), &info, WEXITED | WNOWAIT);
+  EXPECT_FALSE(is_process_alive(holder));
   EXPECT_TRUE(OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms));
   ::close(ends[0]);
   ::close(ends[1]);

@@ -1,7 +1,5 @@
 // The signs by which sessions of agents other than omp and pi are live, case by case (CONTRACT.md 5.6), with processes
 // that look like the agents' programs.
-#include "core/session/program_look.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -98,7 +96,6 @@ class ProgramLookTest : public ::testing::Test {
     for (const auto& [id, session] : catalog.view()->by_id) {
       EXPECT_TRUE(session->refresh(Depth::index)) << id;
       const Liveness found = check_liveness(*session, catalog);
-      EXPECT_EQ(LivenessRound(catalog).in(session->place().in()).check(*session).state, found.state) << id;
       const bool is_one = session->head().header.id.find(kOne) != std::string::npos;
       (is_one ? one : other) = liveness_word(found.state);
       words = is_one ? found.reasons : words;

@@ -1,6 +1,4 @@
 // Prompts that wait for a locked history (CONTRACT.md 4.10).
-#include "core/writer/prompt_queue.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,8 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "core/writer/writer.h"
 
 namespace arborfs {
 namespace {

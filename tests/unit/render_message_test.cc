@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/json/base64.h"
-#include "core/render/images.h"
 #include "core/render/message_renderer.h"
 #include "core/render/text_sizes.h"
 

@@ -8,12 +8,9 @@
 #include <vector>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/context/omp_text.h"
-#include "core/formats/omp/context/usage.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/base64.h"
-#include "core/render/images.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"
 #include "tests/support/paths.h"

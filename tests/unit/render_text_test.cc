@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/utf8.h"
-#include "core/render/images.h"
 #include "core/render/text.h"
+#include "core/render/text_sizes.h"
 #include "tests/support/paths.h"
 
 namespace arborfs {

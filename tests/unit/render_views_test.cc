@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/context/omp_text.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/render/text.h"
@@ -65,23 +64,17 @@ std::string label(const std::string& id, const std::string& parent, const std::s
          R"(","label":")" + text + "\"}\n";
 }
 
-class LogWords : public TreeText {
- public:
-  explicit LogWords(const Session& session) : session_(session) {}
-  [[nodiscard]] std::string first_words(Ordinal ordinal) const override {
-    const Entry& entry = session_.index->entry(ordinal);
-    const auto raw = session_.log->read(entry.offset, entry.length);
-    return raw ? arborfs::first_words(entry.type, *raw, 60) : "";
-  }
+FirstWords words_in(const Session& session) {
+  return [&session](Ordinal ordinal) -> std::string {
+    const Entry& entry = session.index->entry(ordinal);
+    const auto raw = session.log->read(entry.offset, entry.length);
+    return raw ? first_words(entry.type, *raw, 60) : "";
+  };
+}
 
- private:
-  const Session& session_;
-};
-
-class NoWords : public TreeText {
- public:
-  [[nodiscard]] std::string first_words(Ordinal) const override { return ""; }
-};
+std::string no_words(Ordinal /*ordinal*/) {
+  return "";
+}
 
 std::string transcript(const Session& session, const std::vector<Ordinal>& path) {
   const auto text_size = [&session](Ordinal ordinal) {
@@ -143,7 +136,7 @@ TEST(DrawTree, MatchesTheGoldenFile) {
   lines += message("c0000002", "c0000001", "user", "and round");
   lines += label("a000000a", "a0000009", "a0000003", "check\\u202epoint");
   const Session session = session_of(lines);
-  expect_golden("render_tree.txt", draw_tree(*session.index, session.index->leaf(), LogWords(session)));
+  expect_golden("render_tree.txt", draw_tree(*session.index, session.index->leaf(), words_in(session)));
 }
 
 TEST(DrawTree, LongChainStaysInOneColumn) {
@@ -153,7 +146,7 @@ TEST(DrawTree, LongChainStaysInOneColumn) {
     lines += R"({"type":"custom","id":")" + std::to_string(i) + R"(","parentId":")" + std::to_string(i - 1) + "\"}\n";
   }
   const Session session = session_of(lines);
-  const std::string text = draw_tree(*session.index, session.index->leaf(), NoWords());
+  const std::string text = draw_tree(*session.index, session.index->leaf(), no_words);
   EXPECT_EQ(text.substr(0, 18), "000001 custom 1\n00");
   EXPECT_NE(text.find("\n099999 custom 99999\n100000 custom 100000  <- leaf\n"), std::string::npos);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kLength);
@@ -166,7 +159,7 @@ TEST(DrawTree, WideTreeIsDrawn) {
     lines += R"({"type":"custom_message","id":"c)" + std::to_string(i) + R"(","parentId":"root"})" + "\n";
   }
   const Session session = session_of(lines);
-  const std::string text = draw_tree(*session.index, kNoEntry, NoWords());
+  const std::string text = draw_tree(*session.index, kNoEntry, no_words);
   EXPECT_NE(text.find("000001 custom_message root\n├─ 000002 custom_message c0\n├─ "), std::string::npos);
   EXPECT_NE(text.find("\n└─ 050001 custom_message c49999\n"), std::string::npos);
 }
@@ -180,14 +173,14 @@ TEST(DrawTree, ManyBranchPointsKeepLinesShort) {
     lines += R"({"type":"custom_message","id":")" + std::to_string(i) + R"(","parentId":)" + parent + "}\n";
   }
   const Session session = session_of(lines);
-  const std::string text = draw_tree(*session.index, kNoEntry, NoWords());
+  const std::string text = draw_tree(*session.index, kNoEntry, no_words);
   EXPECT_LT(text.size(), std::size_t{2} * kForks * 300);
   EXPECT_NE(text.find("(+1) ├─ "), std::string::npos);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 * kForks);
 }
 
 TEST(DrawTree, EmptyLogGivesNoLines) {
-  EXPECT_EQ(draw_tree(*session_of("").index, kNoEntry, NoWords()), "");
+  EXPECT_EQ(draw_tree(*session_of("").index, kNoEntry, no_words), "");
 }
 
 constexpr SessionOrigin kOmp{"omp", "omp-jsonl", true};
@@ -303,7 +296,7 @@ TEST(Readme, DescribesTheMount) {
     }
     for (const ViewRow& row : session_views()) {
       EXPECT_TRUE(row.is_of != nullptr || text.find("\n    " + std::string(row.name) + " ") != std::string::npos)
-          << row.name << " is not in the list of a session's files in core/render/readme.cc";
+          << row.name << " is not in the list of a session's files in core/render/status_text.cc";
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);
     EXPECT_EQ(text.find("> append") != std::string::npos, !read_only);

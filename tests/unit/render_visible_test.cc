@@ -2,9 +2,8 @@
 
 #include <string>
 
-#include "core/render/chars.h"
-#include "core/render/sink.h"
 #include "core/render/text.h"
+#include "core/render/value_text.h"
 
 namespace arborfs {
 namespace {

@@ -17,8 +17,8 @@
 #include "core/search/indexer.h"
 #include "core/search/search.h"
 #include "core/search/terms.h"
+#include "core/sqlite/database.h"
 #include "core/sqlite/fixed_width_tokenizer.h"
-#include "core/sqlite/own_database.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::search {

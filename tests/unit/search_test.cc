@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/omp/store/omp_store.h"
-#include "core/json/fold.h"
+#include "core/json/utf8.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::search {

@@ -8,13 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/session/catalog.h"
-#include "core/views/attributes.h"
-#include "core/views/make_view.h"
-#include "core/views/session_status.h"
+#include "core/views/session_facts.h"
 #include "core/views/session_views.h"
 #include "core/writer/writer.h"
 #include "fs/nodes/vfs.h"
@@ -52,7 +50,7 @@ class AgentOfSession : public ::testing::Test {
   /// True if the view lists the session under this agent.
   [[nodiscard]] bool is_listed(const SessionPtr& session, std::string_view agent) const {
     const auto view = catalog.view();
-    return view->by_id_prefix(session->standing().id, agent) == session;
+    return view->by_id_prefix(session->identity().id, agent) == session;
   }
 
   TempStore temp;
@@ -96,7 +94,7 @@ TEST_F(AgentOfSession, GrownLogKeepsTheAgentThatItsEntriesShowed) {
   const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::seconds(100);
   std::filesystem::last_write_time(temp.log("-work", "log"), old);
   ASSERT_TRUE(session->refresh(Depth::index));
-  ASSERT_TRUE(session->let_go()) << "the log is at rest";
+  ASSERT_TRUE(session->evict()) << "the log is at rest";
   temp.append("-work", "log", TempStore::user("e1", "m1", "one") + "\n");
   ASSERT_TRUE(session->refresh(Depth::head));
   EXPECT_EQ(session->agent(), "omp");

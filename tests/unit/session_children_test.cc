@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
+#include "core/formats/claude/format.h"
 #include "core/session/catalog.h"
-#include "fs/cache/invalidation_map.h"
+#include "fs/nodes/invalidation.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
@@ -28,7 +28,7 @@ constexpr char kShownStarter[] = "projects/work/claude-11111111-2222-4333-8444-5
 
 class SessionChildren : public ::testing::Test {
  protected:
-  SessionChildren() : catalog(make_claude_store(temp.root(), Disk::real()), "/home/dev"), vfs(catalog, false) {
+  SessionChildren() : catalog(claude::make_store(temp.root(), Disk::real()), "/home/dev"), vfs(catalog, false) {
     std::filesystem::create_directories(agents());
     write(starter_log(), R"({"type":"user","uuid":"a","parentUuid":null,"isSidechain":false,)");
     write(agents() / "agent-7.jsonl",
@@ -160,7 +160,7 @@ TEST_F(SessionChildren, WhatTheKernelKnowsOfTheirFolderIsInvalidated) {
   ASSERT_TRUE(folder && find(std::string(kShownStarter) + "/children/claude-agent-7"));
   std::filesystem::remove(agents() / "agent-7.jsonl");
   catalog.rescan();
-  const auto all = InvalidationMap(vfs.state()).forgets(catalog.feed().after(mark, 100));
+  const auto all = InvalidationMap(vfs.state()).invalidations_of(catalog.feed().after(mark, 100));
   EXPECT_THAT(all, Contains(Invalidation{home->attr.node, ""}));
   EXPECT_THAT(all, Contains(Invalidation{home->attr.node, "children"}));
   EXPECT_THAT(all, Contains(Invalidation{folder->attr.node, ""}));

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/goat/goat_format.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/goat/format.h"
 #include "core/model/tree.h"
 #include "core/session/catalog.h"
 #include "tests/support/temp_store.h"
@@ -36,9 +36,9 @@ class SessionGrowth : public ::testing::Test {
     ASSERT_EQ(catalog->view()->by_id.size(), 1U);
     session = catalog->view()->by_id.front().second;
   }
-  Session::Generations refresh() {
+  Versions refresh() {
     EXPECT_TRUE(session->refresh(Depth::details));
-    return session->generations();
+    return session->versions();
   }
   [[nodiscard]] Ordinal entries() const { return session->read()->index().size(); }
   /// `add` adds one entry, a piece of it at a time.
@@ -69,7 +69,7 @@ TEST_F(SessionGrowth, OfClaudeCode) {
            R"(,"sessionId":"11111111-1111-4111-8111-111111111111","cwd":"/w","message":{"role":"user","content":"said"}})";
   };
   append(file, row(0) + "\n");
-  open(make_claude_store(temp.root() + "/claude", Disk::real()));
+  open(claude::make_store(temp.root() + "/claude", Disk::real()));
   expect_growth([&](int number) {
     const std::string line = row(number);
     append(file, line.substr(0, 20));
@@ -85,7 +85,7 @@ TEST_F(SessionGrowth, OfCodex) {
   const std::string file = "codex/sessions/2026/11/21/rollout-2026-11-21T20-57-02-" + thread + ".jsonl";
   append(file, R"({"timestamp":"2026-11-21T20:57:02.000Z","type":"session_meta","payload":{"id":")" + thread +
                    R"(","cwd":"/w"}})" + "\n");
-  open(make_codex_store(temp.root() + "/codex", Disk::real()));
+  open(codex::make_store(temp.root() + "/codex", Disk::real()));
   expect_growth([&](int number) {
     append(file, R"({"timestamp":"2026-11-21T20:57:03.000Z","type":"response_item","payload":{"type":"message",)");
     refresh();
@@ -107,7 +107,7 @@ TEST_F(SessionGrowth, OfCodexByASegmentWhoseFirstLineComesInPieces) {
   const std::string about = R"("id":")" + thread + R"(","cwd":"/w")";
   const std::string kept = record(0, "session_meta", about) + says(1);
   append(day + "20-57-02-" + thread + ".jsonl", kept + says(2));
-  open(make_codex_store(temp.root() + "/codex", Disk::real()));
+  open(codex::make_store(temp.root() + "/codex", Disk::real()));
   const std::string segment = "01a1ffe5-f4fe-7fb2-82fb-b85d6c526a40";
   const std::string second = day + "21-00-00-" + thread + "_" + segment + ".jsonl";
   const std::string head =
@@ -138,7 +138,7 @@ TEST_F(SessionGrowth, OfGoat) {
   };
   describe(0);
   append("goat/s1/messages.jsonl", message(-1) + message(-2) + message(-3) + message(0));
-  open(make_goat_store(temp.root() + "/goat", Disk::real()));
+  open(goat::make_store(temp.root() + "/goat", Disk::real()));
   expect_growth([&](int number) {
     append("goat/s1/messages.jsonl", message(number));
     refresh();
@@ -159,7 +159,7 @@ TEST_F(SessionGrowth, OfGoatReadsOldMetadataOnce) {
   };
   describe("Before", std::chrono::minutes(2));
   add("u1");
-  open(make_goat_store(temp.root() + "/goat", Disk::real()));
+  open(goat::make_store(temp.root() + "/goat", Disk::real()));
   const auto before = refresh();
   const auto log = session->read()->log();
   for (const char* const id : {"u2", "u3"}) {
@@ -185,7 +185,7 @@ TEST_F(SessionGrowth, OfMetadataOfGoatThatHasTheTimeOfAnEarlierState) {
   append("goat/s1/messages.jsonl", R"({"uuid":"u1","message":{"role":"user","content":"x"}})"
                                    "\n");
   describe(R"({"id":"s1","cwd":"/w","leaf_title":"Before"})");
-  open(make_goat_store(temp.root() + "/goat", Disk::real()));
+  open(goat::make_store(temp.root() + "/goat", Disk::real()));
   const auto before = refresh();
   for (const char* const text : {"", R"({"id":"s1","cwd":"/w","leaf_title":"After"})"}) {
     describe(text);

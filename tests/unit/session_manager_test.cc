@@ -1,7 +1,7 @@
 // How a program opens a session, and what it can query. tests/conformance/manager_replay_test.cc compares with what the
 // agents' own manager does to logs.
 
-#include "core/formats/omp/writer/session_manager.h"
+#include "core/formats/omp/edit/session_manager.h"
 
 #include <gtest/gtest.h>
 

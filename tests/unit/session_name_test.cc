@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/goat/goat_format.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/goat/format.h"
 #include "core/formats/omp/store/omp_format.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/views/session_slugs.h"
+#include "core/views/link_names.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kColumns = 200;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> all{&omp_format(),  &pi_format(),     &opal_format(), &opencode_format(),
-                                              &goat_format(), &claude_format(), &codex_format()};
+  static const std::vector<const Format*> all{&omp_format(),  &pi_format(),     &opal::format(), &opencode_format(),
+                                              &goat::format(), &claude::format(), &codex::format()};
   return all;
 }
 
@@ -51,9 +51,9 @@ TEST(SessionName, IsFoundBehindAPicture) {
       R"({"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":[)"
       R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":")" +
       std::string(300'000, 'A') + R"("}},{"type":"text","text":"what is wrong in this picture?"}]}})" + "\n";
-  EXPECT_EQ(opening_words(claude_format(), *log_from_bytes(picture), kColumns).text, "what is wrong in this picture?");
+  EXPECT_EQ(opening_words(claude::format(), *log_from_bytes(picture), kColumns).text, "what is wrong in this picture?");
   const std::string command = testing::line_of("claude", {"c", "", "user", "<command-name>/review</command-name>"});
-  EXPECT_EQ(opening_words(claude_format(), *log_from_bytes(command + picture), kColumns).text,
+  EXPECT_EQ(opening_words(claude::format(), *log_from_bytes(command + picture), kColumns).text,
             "what is wrong in this picture?");
 }
 
@@ -63,16 +63,16 @@ TEST(SessionName, LeavesOutWhatEditorsAndProgramsPutBesideTheWords) {
                          kColumns)
         .text;
   };
-  EXPECT_EQ(name_of(claude_format(), "<ide_opened_file>The user opened a.js</ide_opened_file>\nrename it"),
+  EXPECT_EQ(name_of(claude::format(), "<ide_opened_file>The user opened a.js</ide_opened_file>\nrename it"),
             "rename it");
-  EXPECT_EQ(name_of(claude_format(), "rename it\n<system-reminder>never mind"), "rename it");
-  EXPECT_EQ(name_of(claude_format(), "<bash-input>ls -l</bash-input>"), "!ls -l");
-  EXPECT_EQ(name_of(claude_format(),
+  EXPECT_EQ(name_of(claude::format(), "rename it\n<system-reminder>never mind"), "rename it");
+  EXPECT_EQ(name_of(claude::format(), "<bash-input>ls -l</bash-input>"), "!ls -l");
+  EXPECT_EQ(name_of(claude::format(),
                     "This session is being continued from a previous conversation that ran out of "
                     "context. Summary: fix it"),
             "");
-  EXPECT_EQ(name_of(claude_format(), "<b>bold</b> question"), "<b>bold</b> question");
-  EXPECT_EQ(name_of(codex_format(),
+  EXPECT_EQ(name_of(claude::format(), "<b>bold</b> question"), "<b>bold</b> question");
+  EXPECT_EQ(name_of(codex::format(),
                     "# Context from my IDE setup:\n\n## Active file: a.js\n\n## My request for Codex:\nrename it\n"),
             "rename it");
 }

@@ -1,5 +1,5 @@
 // Entries that an agent changes in place: those before them keep their generation.
-#include "fs/tree/node_numbers.h"
+#include "fs/nodes/node_numbers.h"
 #include "tests/support/opencode_database.h"
 
 namespace arborfs {

@@ -9,14 +9,12 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/formats/omp/context/omp_text.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/views/item_views.h"
-#include "core/views/make_view.h"
+#include "core/views/session_facts.h"
 #include "core/views/session_views.h"
-#include "core/views/shown_damage.h"
-#include "core/watch/watcher.h"
+#include "core/session/watcher.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"
 
@@ -227,7 +225,7 @@ TEST_F(SessionTest, DeletionRemovesAndFolderRenameKeepsTheSession) {
   expect_ok(after->refresh(Depth::index));
   std::filesystem::remove_all(temp.sessions() / "-moved");
   EXPECT_FALSE(only());
-  EXPECT_TRUE(session->is_gone());
+  EXPECT_EQ(session->head().problem, "the log is gone");
   EXPECT_FALSE(session->read());
 }
 

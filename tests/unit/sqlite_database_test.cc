@@ -21,7 +21,6 @@
 
 #include "core/base/result_macros.h"
 #include "core/sqlite/database.h"
-#include "core/sqlite/transaction.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/sqlite/transaction.h"
+#include "core/sqlite/database.h"
 #include "tests/support/failing_vfs.h"
 #include "tests/support/sqlite_program.h"
 #include "tests/support/temp_store.h"

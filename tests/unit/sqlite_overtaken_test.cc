@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/sqlite/transaction.h"
+#include "core/sqlite/database.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/wrapped_vfs.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/result_macros.h"
-#include "core/sqlite/own_database.h"
+#include "core/sqlite/database.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::sqlite {

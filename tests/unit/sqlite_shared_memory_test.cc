@@ -1,4 +1,4 @@
-// The -shm of another program's database, which SQLite maps and writes (core/sqlite/set_up.cc).
+// The -shm of another program's database, which SQLite maps and writes (core/sqlite/connection.cc).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/unique_fd.h"
-#include "core/sqlite/transaction.h"
+#include "core/sqlite/database.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/temp_store.h"
 

@@ -12,11 +12,11 @@
 #include <optional>
 
 #include "core/base/hash.h"
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/writer/writer.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/unreadable.h"

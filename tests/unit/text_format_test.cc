@@ -8,10 +8,8 @@
 #include <string>
 
 #include "core/session/catalog.h"
-#include "core/views/item_views.h"
-#include "core/views/make_view.h"
 #include "core/views/session_views.h"
-#include "fs/nodes/node_families.h"
+#include "fs/nodes/node_table.h"
 #include "fs/nodes/vfs.h"
 
 namespace arborfs {

@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs {

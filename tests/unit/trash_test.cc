@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/store/session_store.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"

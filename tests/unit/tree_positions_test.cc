@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/claude/claude_format.h"
-#include "core/formats/codex/codex_format.h"
-#include "core/formats/goat/goat_format.h"
+#include "core/formats/claude/format.h"
+#include "core/formats/codex/format.h"
+#include "core/formats/goat/format.h"
 #include "core/formats/omp/store/omp_format.h"
-#include "core/formats/opal/opal_format.h"
+#include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/log/log_reader.h"
 #include "core/model/tree.h"
@@ -27,8 +27,8 @@ using testing::SaidRow;
 constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> formats{&omp_format(),  &pi_format(),     &opal_format(), &opencode_format(),
-                                                  &goat_format(), &claude_format(), &codex_format()};
+  static const std::vector<const Format*> formats{&omp_format(),  &pi_format(),     &opal::format(), &opencode_format(),
+                                                  &goat::format(), &claude::format(), &codex::format()};
   return formats;
 }
 
@@ -38,15 +38,10 @@ std::unique_ptr<LogIndex> index_of(const Format& format, std::string text) {
   return std::move(index).value();
 }
 
-class NoWords final : public TreeText {
- public:
-  [[nodiscard]] std::string first_words(Ordinal /*ordinal*/) const override { return ""; }
-};
-
 /// The number at the start of each line, after what draws the tree.
 std::vector<Ordinal> drawn_in(const LogIndex& index) {
   std::vector<Ordinal> drawn;
-  const std::string text = draw_tree(index, index.leaf(), NoWords());
+  const std::string text = draw_tree(index, index.leaf(), [](Ordinal /*ordinal*/) { return std::string(); });
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     const std::size_t digit = text.find_first_of("0123456789", at);
     drawn.push_back(static_cast<Ordinal>(std::stoul(text.substr(digit, 6))));
@@ -163,7 +158,7 @@ TEST(TreePositions, BlocksOfOneReplyThatAreWrittenAgainKeepTheirParents) {
   add("b2", "b1", "assistant", R"({"type":"tool_use","id":"t2","name":"x","input":{}})");
   add("r1", "b1", "user", R"({"type":"tool_result","tool_use_id":"t1","content":"1"})");
   add("r2", "b2", "user", R"({"type":"tool_result","tool_use_id":"t2","content":"2"})");
-  const auto index = index_of(claude_format(), text);
+  const auto index = index_of(claude::format(), text);
   EXPECT_EQ(drawn_in(*index), (std::vector<Ordinal>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   EXPECT_EQ(path_to(*index, index->leaf()).size(), 5U);
   EXPECT_EQ(index->tip_count(), 1U);

@@ -1,6 +1,4 @@
 // Drawing the tree of a large log leaves the session to others between its steps.
-#include "core/views/tree_view.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
+#include "core/views/session_views.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {

@@ -66,10 +66,10 @@ TEST(UsageCopies, GrowingReplyIsCountedAsItGrows) {
     return plain_usage_json(session->read()->details().usage());
   };
   EXPECT_EQ(usage(), R"({"input":10,"output":3})");
-  const std::uint32_t generation = session->generations().entries;
+  const std::uint32_t generation = session->versions().entries;
   std::ofstream(scratch.root() + "/claude/" + path, std::ios::app) << row(12, 159) << "\n" << row(13, 20) << "\n";
   EXPECT_EQ(usage(), R"({"input":10,"output":159})");
-  EXPECT_EQ(session->generations().entries, generation) << "the index grew";
+  EXPECT_EQ(session->versions().entries, generation) << "the index grew";
 }
 
 // The cost of a whole session is that of the session which its row names, also where the row was copied.

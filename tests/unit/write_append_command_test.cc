@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/append_command.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/append_command.h"
 #include "tests/unit/json_test_support.h"
 
 namespace arborfs {

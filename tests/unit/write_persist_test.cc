@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/hash.h"
+#include "core/formats/omp/edit/persist.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/persist.h"
 #include "tests/support/replay_ops.h"
 #include "tests/unit/json_test_support.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/entry_draft.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/entry_draft.h"
 #include "core/json/date.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/omp/context/context.h"
-#include "core/formats/omp/writer/entry_copy.h"
+#include "core/formats/omp/edit/log_rewrite.h"
 
 namespace arborfs {
 namespace {
@@ -23,19 +23,19 @@ struct Case {
   std::string wanted;  // after migration from version 1
 };
 
-const EntryMigration kMessage{R"("aaaa0005")", R"("aaaa0004")", EntryType::message, true};
-const EntryMigration kCompaction{R"("aaaa0005")", R"("aaaa0004")", EntryType::compaction, true};
+const EntryChange kMessage{EntryType::message, R"("aaaa0005")", R"("aaaa0004")", true};
+const EntryChange kCompaction{EntryType::compaction, R"("aaaa0005")", R"("aaaa0004")", false};
 
 class EntryCopy : public ::testing::TestWithParam<Case> {};
 
 TEST_P(EntryCopy, IsMigrated) {
   const auto migration = GetParam().entry.find("compaction") != std::string::npos ? kCompaction : kMessage;
-  EXPECT_EQ(*copied(GetParam().entry, {migration, ""}), GetParam().wanted);
+  EXPECT_EQ(*copied(GetParam().entry, migration), GetParam().wanted);
 }
 
 TEST_P(EntryCopy, GetsItsParent) {
   for (const char* parent : {"null", R"("0123abcd")"}) {
-    const auto changed = copied(GetParam().entry, {std::nullopt, parent});
+    const auto changed = copied(GetParam().entry, {.parent_json = parent});
     ASSERT_TRUE(changed) << GetParam().entry;
     EXPECT_NE(changed->find(std::string("\"parentId\":") + parent), std::string::npos) << *changed;
   }
@@ -67,15 +67,15 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(EntryCopyLimits, UnchangedEntriesAreCopiedByteForByte) {
   for (const std::string entry : {R"({"a" : 1})", "5", R"("text")"}) {
     EXPECT_EQ(*copied(entry, {}), entry);
-    EXPECT_EQ(*copied(entry, {EntryMigration{}, ""}), entry);
+    EXPECT_EQ(*copied(entry, {.type = EntryType::message}), entry);
   }
-  EXPECT_EQ(*copied("[1]", {kMessage, ""}), "[1]");
+  EXPECT_EQ(*copied("[1]", kMessage), "[1]");
 }
 
 TEST(EntryCopyLimits, EntriesOfMoreThan64MibAreCopiedOnlyUnchanged) {
   const std::string entry = R"({"type":"message","id":"a","text":")" + std::string(kLongestHeld, 'x') + "\"}";
   EXPECT_EQ(*copied(entry, {}), entry);
-  for (const EntryChange& change : {EntryChange{kMessage, ""}, EntryChange{std::nullopt, "null"}}) {
+  for (const EntryChange& change : {kMessage, EntryChange{.parent_json = "null"}}) {
     const auto refused = copied(entry, change);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::too_large);

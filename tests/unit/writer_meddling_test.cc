@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/write/header_text.h"
+#include "core/formats/omp/edit/header_text.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/stage.h"
 

@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/store/session_dir.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/formats/registry.h"
-#include "core/views/session_status.h"
+#include "core/views/session_facts.h"
 #include "tests/support/paths.h"
 #include "tests/support/stage.h"
 
@@ -479,7 +479,7 @@ TEST_F(PiLogs, KeepTheirNameDuringGrowth) {
   fs::last_write_time(stage_.temp().log("-work", "log"), fs::file_time_type::clock::now() - std::chrono::hours(1));
   ASSERT_TRUE(session->refresh(Depth::index));
   EXPECT_EQ(session->title(), "far");
-  ASSERT_TRUE(session->let_go());
+  ASSERT_TRUE(session->evict());
   stage_.temp().append("-work", "log", TempStore::user("e3", "e2", "more") + "\n");
   ASSERT_TRUE(session->refresh(Depth::head));
   EXPECT_EQ(session->title(), "far");

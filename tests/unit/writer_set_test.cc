@@ -1,11 +1,10 @@
 // The writers of all formats as one: where calls go, and how formats refuse the verbs that they do not support.
-#include "core/writer/writer_set.h"
-
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/writer/omp_writer.h"
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
+#include "core/writer/writer.h"
 #include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"
 

@@ -14,10 +14,10 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/formats/omp/edit/header_text.h"
+#include "core/formats/omp/edit/new_log.h"
+#include "core/formats/omp/edit/omp_editor.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/write/header_text.h"
-#include "core/formats/omp/writer/new_log.h"
-#include "core/formats/omp/writer/omp_editor.h"
 #include "core/log/log_age.h"
 #include "core/session/liveness.h"
 #include "tests/support/stage.h"

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "core/formats/omp/write/header_text.h"
+#include "core/formats/omp/edit/header_text.h"
 #include "core/writer/writer.h"
 #include "tests/support/stage.h"
 

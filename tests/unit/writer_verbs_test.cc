@@ -6,7 +6,7 @@
 
 #include "core/writer/command_stream.h"
 #include "core/writer/command_text.h"
-#include "core/writer/verb_usage.h"
+#include "core/writer/verbs.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {

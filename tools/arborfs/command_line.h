@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store/store_owner.h"
+#include "core/store/store_set.h"
 #include "tools/arborfs/terminal/terminal.h"
 
 namespace arborfs::cli {

@@ -4,10 +4,11 @@
 #include <map>
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/doctor/orphan_files.h"
-#include "core/formats/omp/doctor/repairer.h"
+#include "core/formats/omp/edit/orphan_files.h"
+#include "core/formats/omp/edit/repairer.h"
 #include "core/formats/registry.h"
 #include "core/render/text.h"
+#include "core/store/store_parts.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/json_text.h"
@@ -138,7 +139,7 @@ class Doctor {
   /// Their files that are not sessions. Nothing but leftovers is repaired.
   void look_at_stores() {
     for (const auto& store : catalog_.stores()) {
-      std::vector<FileFinding> faults = store->faults();
+      std::vector<FileFinding> faults = faults_of(*store);
       const auto problem = problem_of(*store);
       if (faults.empty() && problem && !problem->is_absent) {
         faults.push_back({store->paths().sessions, {"unreadable", problem->words}});

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
-#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@
 #include "core/render/text.h"
 #include "core/session/liveness.h"
 #include "core/stats/stats.h"
-#include "core/views/head_problem.h"
+#include "core/views/session_facts.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/period.h"
@@ -40,12 +40,12 @@ struct Row {
   std::optional<stats::SessionUse> use;  // if --cost or --model is given
 };
 
-Row read_row(const Listed& of, const LivenessRound::Folder& liveness) {
+Row read_row(const Listed& of, const Catalog& catalog, const AgentLook& look) {
   Row row{of, of.session->head(), "", "", std::nullopt};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = opening_words(*of.session, kTitleCharacters).text;
   }
-  row.state = liveness_word(liveness.check(*of.session).state);
+  row.state = liveness_word(check_liveness(*of.session, catalog, look).state);
   return row;
 }
 
@@ -164,27 +164,16 @@ std::size_t limit_of(const CommandLine& line, const Terminal& io) {
   return limit == 0 ? SIZE_MAX : limit;
 }
 
-/// Indexes of the sessions by the folders of their logs.
-std::vector<std::pair<LogFolder, std::vector<std::size_t>>> by_folder(const std::vector<Listed>& sessions) {
-  std::map<LogFolder, std::vector<std::size_t>> folders;
-  for (std::size_t i = 0; i < sessions.size(); ++i) {
-    folders[sessions[i].session->place().in()].push_back(i);
-  }
-  return {folders.begin(), folders.end()};
-}
-
 std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& catalog, Terminal& io) {
   Progress progress(io, "reading sessions", sessions.size());
-  const LivenessRound liveness(catalog);
-  const auto folders = by_folder(sessions);
+  std::vector<std::unique_ptr<AgentLook>> looks;  // by the store's number
+  for (const auto& store : catalog.stores()) {
+    looks.push_back(AgentLook::recent(*store));
+  }
   std::vector<Row> rows(sessions.size());
-  parallel_for(folders.size(), [&](std::size_t i) {
-    const auto& [folder, members] = folders[i];
-    const auto looked = liveness.in(folder);
-    for (const std::size_t at : members) {
-      rows[at] = read_row(sessions[at], looked);
-      progress.step();
-    }
+  parallel_for(sessions.size(), [&](std::size_t i) {
+    rows[i] = read_row(sessions[i], catalog, *looks[sessions[i].session->store_number()]);
+    progress.step();
   });
   return rows;
 }

@@ -1,6 +1,4 @@
 // arborfs resume: runs the agent of a session in the session's working directory.
-#include "core/store/resume.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +10,13 @@
 #include <vector>
 
 #include "core/base/result_macros.h"
-#include "core/json/fold.h"
+#include "core/json/utf8.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"
 #include "core/search/search.h"
 #include "core/search/search_index.h"
 #include "core/session/liveness.h"
+#include "core/store/format.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/run.h"

@@ -9,7 +9,7 @@
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/views/session_status.h"
+#include "core/views/session_facts.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/json_text.h"

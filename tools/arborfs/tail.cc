@@ -15,7 +15,7 @@
 #include "core/model/people_path.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
-#include "core/watch/watcher.h"
+#include "core/session/watcher.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/terminal/json_text.h"

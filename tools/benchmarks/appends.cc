@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/store/omp_file_lock.h"
+#include "core/formats/omp/store/omp_log_change.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/writer/writer.h"

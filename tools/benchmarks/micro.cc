@@ -19,8 +19,8 @@
 #include <string>
 
 #include "core/formats/omp/context/context.h"
+#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/formats/omp/writer/omp_writer.h"
 #include "core/session/catalog.h"
 #include "core/writer/writer.h"
 

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/json/escapes.h"
+#include "core/json/places.h"
 #include "core/json/scan.h"
-#include "core/json/value_view.h"
 #include "core/log/record_hash.h"
 
 namespace arborfs::claude {
@@ -388,12 +387,16 @@ class RowReader {
 
 /// A line that does not begin an object: another JSON value, which the program skips, or no JSON at all.
 Row other_row(std::string_view line) {
-  const json::ValueEnd end = json::scan_value(line, 0);
   Row row;
-  row.kind = end.verdict == json::ValueScanner::Verdict::value && end.end == line.size() ? Row::Kind::left_out
-                                                                                         : Row::Kind::bad;
+  row.kind = json::is_one_value(line) ? Row::Kind::left_out : Row::Kind::bad;
   row.length = line.size();
   return row;
+}
+
+Damage damage_in(const LineReader::Line& line) {
+  Damage damage = damage_of(line);
+  damage.kind = !line.is_too_long && line.text.front() == '\0' ? Damage::Kind::nul : damage.kind;
+  return damage;
 }
 
 }  // namespace
@@ -429,6 +432,27 @@ Row RowParser::parse(std::string_view line, std::deque<std::string>& texts) {
     row.hash = record_hash(line.substr(0, row.length));
   }
   return row;
+}
+
+void Stretch::take(const LineReader::Line& line, RowParser& parser) {
+  if (line.is_too_long) {
+    damage.push_back(damage_in(line));
+    return;
+  }
+  Row row = parser.parse(line.text, texts);
+  row.offset = line.offset;
+  if (row.kind == Row::Kind::bad) {
+    damage.push_back(damage_in(line));
+    return;
+  }
+  if (row.rest != 0) {
+    damage.push_back({row.offset + row.length, row.rest, Damage::Kind::fused, !line.is_ended});
+  }
+  if (row.kind == Row::Kind::left_out) {
+    left_out.push_back(row.name);
+  } else if (row.kind != Row::Kind::aside) {
+    rows.push_back(row);
+  }
 }
 
 }  // namespace arborfs::claude

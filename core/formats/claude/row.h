@@ -5,8 +5,10 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json/places.h"
+#include "core/log/line_pipeline.h"
 
 namespace arborfs::claude {
 
@@ -56,6 +58,11 @@ class RowParser {
 
  private:
   json::Places places_;
+};
+
+/// Without asides.
+struct Stretch : StretchRows<Row, RowParser> {
+  void take(const LineReader::Line& line, RowParser& parser);
 };
 
 }  // namespace arborfs::claude

@@ -13,7 +13,7 @@
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/base/stripped.h"
-#include "core/formats/claude/row_reader.h"
+#include "core/formats/claude/row.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/log/log_source.h"
@@ -33,10 +33,6 @@ struct Preserved {
 
 constexpr std::uint64_t kStep = 1 << 20;
 
-std::string string_at(std::string_view object, std::string_view key) {
-  return skim::string_value(skim::member(object, key)).value_or("");
-}
-
 /// The rows that a boundary requests: by name, or from a last one up to a first one along their parents.
 struct Wanted {
   std::string anchor;
@@ -52,16 +48,16 @@ std::optional<Wanted> wanted_by(std::string_view boundary) {
   const std::string_view messages = skim::member(metadata, "preservedMessages");
   const std::string_view uuids = skim::member(messages, "uuids");
   if (uuids.starts_with('[')) {
-    wanted.anchor = string_at(messages, "anchorUuid");
+    wanted.anchor = skim::text_member(messages, "anchorUuid");
     for (skim::Cursor items(uuids); items.next();) {
       wanted.uuids.push_back(skim::string_value(items.value()).value_or(""));
     }
     return wanted.uuids.empty() ? std::nullopt : std::optional(std::move(wanted));
   }
   const std::string_view segment = skim::member(metadata, "preservedSegment");
-  wanted.anchor = string_at(segment, "anchorUuid");
-  wanted.head = string_at(segment, "headUuid");
-  wanted.tail = string_at(segment, "tailUuid");
+  wanted.anchor = skim::text_member(segment, "anchorUuid");
+  wanted.head = skim::text_member(segment, "headUuid");
+  wanted.tail = skim::text_member(segment, "tailUuid");
   return wanted.head.empty() || wanted.tail.empty() ? std::nullopt : std::optional(std::move(wanted));
 }
 

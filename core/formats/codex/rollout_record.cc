@@ -5,17 +5,37 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/base/stripped.h"
 #include "core/formats/codex/record.h"
-#include "core/formats/codex/record_kinds.h"
-#include "core/json/escapes.h"
-#include "core/json/json_cursor.h"
 #include "core/json/scan.h"
+#include "core/json/json_cursor.h"
+#include "core/json/places.h"
 #include "core/json/utf8.h"
-#include "core/json/value_view.h"
 #include "core/log/record_hash.h"
 
 namespace arborfs::codex {
 namespace {
+
+/// Without the parts between such tags, which Codex does not show.
+std::string without_hidden(std::string_view text) {
+  std::string shown(text);
+  for (const std::string_view tag : {"oai-mem-citation", "proposed_plan"}) {
+    const std::string open = "<" + std::string(tag) + ">";
+    const std::string close = "</" + std::string(tag) + ">";
+    for (std::size_t at = shown.find(open); at != std::string::npos; at = shown.find(open, at)) {
+      const std::size_t end = shown.find(close, at);
+      shown.erase(at, end == std::string::npos ? std::string::npos : end + close.size() - at);
+    }
+  }
+  return shown;
+}
+
+/// The hash of a text as Codex shows it: without the white space around it, and without parts that it hides.
+std::uint64_t hash_of_words(std::string_view text) {
+  const bool may_hide = text.find("<oai-mem-citation>") != std::string_view::npos ||
+                        text.find("<proposed_plan>") != std::string_view::npos;
+  return may_hide ? record_hash(stripped(without_hidden(text))) : record_hash(stripped(text));
+}
 
 /// Longer lines are read without an index of their places, which would be many times as long.
 constexpr std::size_t kLongestPlaced = 256 * 1024;
@@ -112,7 +132,7 @@ std::vector<std::uint64_t> text_hashes(std::string_view list) {
 std::string joined_texts(std::string_view list) {
   std::string all = skim::string_value(list).value_or("");
   for (skim::Cursor items(list); items.next();) {
-    all += skim::string_value(skim::member(items.value(), "text")).value_or("");
+    all += skim::text_member(items.value(), "text");
   }
   return all;
 }
@@ -301,11 +321,6 @@ class RecordReading {
   RolloutRecord record_;
 };
 
-bool is_json(std::string_view text) {
-  const json::ValueEnd end = json::scan_value(text, 0);
-  return end.verdict == json::ValueScanner::Verdict::value && end.end == text.size() && json::is_valid_utf8(text);
-}
-
 RolloutRecord left_out_value() {
   RolloutRecord record;
   record.kind = RolloutRecord::Kind::left_out;
@@ -323,7 +338,7 @@ std::optional<RolloutRecord> RolloutParser::parse(std::string_view line, std::de
   if (is_object(line)) {
     return reading.read(json::TextValue(line));
   }
-  return is_json(line) ? std::optional(left_out_value()) : std::nullopt;
+  return json::is_one_value(line) && json::is_valid_utf8(line) ? std::optional(left_out_value()) : std::nullopt;
 }
 
 void RolloutLines::clear() {
@@ -346,6 +361,63 @@ void RolloutLines::take(const LineReader::Line& line, RolloutParser& parser) {
                       made.record->kind == RolloutRecord::Kind::prompt || made.record->is_legacy_usage);
   if (may_be_entry) {
     made.hash = record_hash(line.text);
+  }
+}
+
+void Repetitions::take_item(const Speech& item) {
+  if (item.voice == Speech::Voice::user) {
+    if (was_repeated_) {
+      prompts_.clear();
+      was_repeated_ = false;
+    } else if (prompts_.size() == kMostTexts) {
+      prompts_.pop_front();
+    }
+    prompts_.emplace_back(item.text.substr(0, kMostKept));
+  } else if (item.voice != Speech::Voice::none) {
+    auto& items = item.voice == Speech::Voice::answer ? answers_.items : thoughts_.items;
+    items.insert(items.end(), item.hashes.begin(), item.hashes.end());
+  }
+}
+
+bool Repetitions::is_new_prompt(const Speech& event) {
+  const std::string_view said = stripped(event.text.substr(0, kMostKept));
+  if (said.empty()) {
+    return false;
+  }
+  const bool is_known = std::any_of(prompts_.begin(), prompts_.end(),
+                                    [said](const std::string& text) { return text.find(said) != std::string::npos; });
+  was_repeated_ = was_repeated_ || is_known;
+  return !is_known;
+}
+
+void Repetitions::take_event(const Speech& event, RecordSink& sink) {
+  Spoken& spoken = event.voice == Speech::Voice::answer ? answers_ : thoughts_;
+  spoken.events.insert(spoken.events.end(), event.hashes.begin(), event.hashes.end());
+  if (spoken.events.size() + spoken.items.size() > kMostEvents) {
+    end_turn(sink);
+  }
+}
+
+std::size_t Repetitions::Spoken::lone_events() const {
+  std::vector<std::uint64_t> said = items;
+  std::sort(said.begin(), said.end());
+  return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), [&said](std::uint64_t event) {
+    return !std::binary_search(said.begin(), said.end(), event);
+  }));
+}
+
+void Repetitions::end_turn(RecordSink& sink) {
+  report(sink);
+  answers_ = {};
+  thoughts_ = {};
+}
+
+void Repetitions::report(RecordSink& sink) const {
+  for (std::size_t i = answers_.lone_events(); i > 0; --i) {
+    sink.leave_out("event_msg agent_message");
+  }
+  for (std::size_t i = thoughts_.lone_events(); i > 0; --i) {
+    sink.leave_out("event_msg agent_reasoning");
   }
 }
 

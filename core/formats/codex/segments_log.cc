@@ -3,16 +3,64 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
 #include "core/base/stripped.h"
 #include "core/formats/codex/record.h"
+#include "core/formats/codex/rollout_record.h"
+#include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/json/number.h"
+#include "core/log/line_pipeline.h"
 #include "core/log/line_reader.h"
+#include "core/log/log_file.h"
+#include "core/log/zstd_log.h"
 
 namespace arborfs::codex {
+namespace {
 
+Result<void> add_marks(const LogSource& segment, RecordMarks& marks) {
+  ASSIGN_OR_RETURN(const auto size, segment.size());
+  LinePipeline<RolloutLines> stretches(segment, 0, size, nullptr);
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto* stretch, stretches.next());
+    if (stretch == nullptr) {
+      return {};
+    }
+    for (const RolloutLines::Line& line : stretch->lines) {
+      if (line.record && line.record->mark != 0) {
+        marks.insert(line.record->mark);
+      }
+    }
+  }
+}
+
+Result<RecordMarksPtr> read_marks(const std::string& home, const std::vector<SegmentFile>& segments) {
+  SegmentOpener opener(home, SegmentOpener::Use::once);
+  auto marks = std::make_shared<RecordMarks>();
+  for (const SegmentFile& segment : segments) {
+    ASSIGN_OR_RETURN(const auto log, opener.open(segment));
+    RETURN_IF_ERROR(add_marks(*log, *marks));
+  }
+  return RecordMarksPtr(std::move(marks));
+}
+
+/// Nothing if a file is gone.
+std::string state_of(const std::string& home, const std::vector<SegmentFile>& segments) {
+  std::string state;
+  for (const SegmentFile& segment : segments) {
+    const auto dir = open_below(home, segment.folder);
+    const auto now = dir ? dir->stat(segment.file) : Result<FileStat>(dir.error());
+    if (!now) {
+      return "";
+    }
+    state += segment.file + ' ' + std::to_string(now->ino) + ' ' + std::to_string(now->size) + ' ' +
+             std::to_string(now->mtime_ns) + '\n';
+  }
+  return state;
+}
+
+/// The base in the first line of a segment; nothing if there is none.
 std::optional<HistoryBase> base_in(std::string_view first_line) {
   if (!is_object(first_line) || !skim::is_string(skim::member(first_line, "type"), "session_meta")) {
     return std::nullopt;
@@ -26,23 +74,17 @@ std::optional<HistoryBase> base_in(std::string_view first_line) {
                      count_of(skim::member(given, "end_byte_offset")).value_or(UINT64_MAX)};
 }
 
-namespace {
-
 /// "" unless the line is a session_meta.
 std::string_view meta_in(std::string_view line) {
   const bool is_meta = is_object(line) && skim::is_string(skim::member(line, "type"), "session_meta");
   return is_meta ? skim::member(line, "payload") : std::string_view();
 }
 
-std::string text_in(std::string_view object, std::string_view key) {
-  return skim::string_value(skim::member(object, key)).value_or("");
-}
-
 }  // namespace
 
 std::string starter_in(std::string_view first_line) {
   const std::string_view sub_agent = skim::member(skim::member(meta_in(first_line), "source"), "subagent");
-  return text_in(skim::member(sub_agent, "thread_spawn"), "parent_thread_id");
+  return skim::text_member(skim::member(sub_agent, "thread_spawn"), "parent_thread_id");
 }
 
 Result<SegmentHead> read_head(const LogSource& file) {
@@ -55,18 +97,18 @@ Result<SegmentHead> read_head(const LogSource& file) {
     return head;
   }
   if (stripped(line->text) == "{") {
-    return head;  // a document, which is rewritten as a whole (rollout_document.h)
+    return head;  // a document, which is rewritten as a whole
   }
   head.base = base_in(line->text);
   Relatives& relatives = head.relatives;
   relatives.started_by = starter_in(line->text);
-  relatives.forked_from = text_in(meta_in(line->text), "forked_from_id");
-  const std::string own = text_in(meta_in(line->text), "id");
+  relatives.forked_from = skim::text_member(meta_in(line->text), "forked_from_id");
+  const std::string own = skim::text_member(meta_in(line->text), "id");
   const bool is_ended = line->is_ended;
   ASSIGN_OR_RETURN(const auto* second, lines.next());
   const bool has_second = second != nullptr && second->is_ended;
   if (has_second && !second->is_too_long) {
-    const std::string other = text_in(meta_in(second->text), "id");
+    const std::string other = skim::text_member(meta_in(second->text), "id");
     relatives.copied_from = other == own ? "" : other;
   }
   const bool may_have_copies = !relatives.started_by.empty() || !relatives.forked_from.empty();
@@ -176,6 +218,57 @@ FileStat ThreadStat::of_thread(const ThreadFacts& facts) const {
     all.ino = xxh64(facts.name.value_or(""), xxh64(facts.parent, identity_));
   }
   return all;
+}
+
+RecordMarksPtr MarkCache::of(const std::string& home, const std::vector<SegmentFile>& segments) {
+  const std::string state = state_of(home, segments);
+  const std::lock_guard lock(mutex_);  // one thread reads, the children of the same thread wait for it
+  const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& each) { return each.first == state; });
+  if (known != known_.end()) {
+    known_.splice(known_.begin(), known_, known);
+    return known_.front().second;
+  }
+  const auto marks = state.empty() ? Result<RecordMarksPtr>(nullptr) : read_marks(home, segments);
+  if (!marks || *marks == nullptr) {
+    return nullptr;
+  }
+  known_.emplace_front(state, *marks);
+  known_.resize(std::min(known_.size(), kMost));
+  return *marks;
+}
+
+SegmentOpener::SegmentOpener(std::string home, Use use) : home_(std::move(home)), use_(use) {}
+
+Result<void> SegmentOpener::go_to(const std::string& folder) {
+  if (dir_ && folder == folder_) {
+    return {};
+  }
+  dir_.reset();
+  ASSIGN_OR_RETURN(auto dir, open_below(home_, folder));
+  dir_ = std::move(dir);
+  folder_ = folder;
+  return {};
+}
+
+Result<std::shared_ptr<const LogSource>> SegmentOpener::open(const SegmentFile& file) {
+  if (const auto known = files_.find(file.name.segment); known != files_.end()) {
+    return known->second;
+  }
+  RETURN_IF_ERROR(go_to(file.folder));
+  PooledFile::Opener reopen;
+  if (use_ == Use::lasting) {
+    reopen = [home = home_, folder = file.folder, name = file.file]() -> Result<File> {
+      ASSIGN_OR_RETURN(const auto again, open_below(home, folder));
+      return File::follow_in(again, name);
+    };
+  }
+  ASSIGN_OR_RETURN(auto log, LogFile::open(*dir_, file.file, std::move(reopen)));
+  if (file.name.is_compressed) {
+    ASSIGN_OR_RETURN(log, use_ == Use::lasting ? ZstdLog::open(std::move(log), Cancellation::current())
+                                               : ZstdLog::open_start(*log, kLongestHead));
+  }
+  files_.emplace(file.name.segment, log);
+  return log;
 }
 
 }  // namespace arborfs::codex

@@ -3,16 +3,50 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
-#include "core/formats/codex/record_marks.h"
-#include "core/formats/codex/thread_facts.h"
+#include "core/formats/codex/thread_table.h"
 #include "core/log/log_source.h"
 
 namespace arborfs::codex {
+
+/// The facts about a thread apart from its records. Plain values; any thread.
+struct ThreadFacts {
+  std::optional<std::string> name;  // given by the user
+  std::string parent;               // the thread that started it as a sub-agent, "" for none
+  [[nodiscard]] bool is_empty() const { return !name && parent.empty(); }
+};
+
+// How copies of a thread's records are known in the threads that were forked from it or that it started: their times
+// are new (codex/FORMAT.md C5, F4). Thread-safe.
+
+/// The marks (RolloutRecord::mark) of all records of a thread.
+using RecordMarks = std::unordered_set<std::uint64_t>;
+using RecordMarksPtr = std::shared_ptr<const RecordMarks>;
+
+/// Reads them when a log needs them; null if they cannot be read.
+using ReadMarks = std::function<RecordMarksPtr()>;
+
+/// The marks of the threads that were read last.
+class MarkCache {
+ public:
+  /// Of the thread with these segments, as they are now; null if one cannot be read. `home` is Codex's folder.
+  RecordMarksPtr of(const std::string& home, const std::vector<SegmentFile>& segments);
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  std::mutex mutex_;
+  std::list<std::pair<std::string, RecordMarksPtr>> known_;  // by the states of the segments; the last used is first
+};
 
 /// Where the history before a segment ends (codex/FORMAT.md C2).
 struct HistoryBase {
@@ -21,8 +55,6 @@ struct HistoryBase {
   std::uint64_t end_byte = 0;     // exclusive
 };
 
-/// The base in the first line of a segment; nothing if there is none.
-std::optional<HistoryBase> base_in(std::string_view first_line);
 /// The thread that started the one with this first line as a sub-agent; "" if none did.
 std::string starter_in(std::string_view first_line);
 
@@ -97,6 +129,31 @@ class ThreadStat {
   FileStat stat_;
   std::uint64_t identity_ = 0;
   std::size_t files_ = 0;
+};
+
+/// Opens segments for one task, each file and each folder once. Used by one thread.
+class SegmentOpener {
+ public:
+  enum class Use : std::uint8_t {
+    once,     // the files are read now and closed; of compressed ones only the first line is there
+    lasting,  // they stay open, and give their descriptors to others when those become scarce
+  };
+  /// `home` is Codex's folder.
+  SegmentOpener(std::string home, Use use);
+
+  /// The same object for the same segment until let_go(). A compressed one is decoded. Errors: those of LogFile and
+  /// ZstdLog.
+  Result<std::shared_ptr<const LogSource>> open(const SegmentFile& file);
+  /// Forgets the files, not the folder that was opened last.
+  void let_go() { files_.clear(); }
+
+ private:
+  [[nodiscard]] Result<void> go_to(const std::string& folder);
+  const std::string home_;
+  const Use use_;
+  std::string folder_;                                                       // below home_
+  std::optional<Dir> dir_;                                                   // of folder_
+  std::unordered_map<std::string, std::shared_ptr<const LogSource>> files_;  // by segment
 };
 
 }  // namespace arborfs::codex

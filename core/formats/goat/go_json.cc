@@ -40,13 +40,14 @@ bool is_zone(std::string_view text) {
   return is_signed && has_shape(text.substr(1), kZoneShape) && is_clock(text.substr(1));
 }
 
-}  // namespace
-
+/// True if a struct's field with the tag `name`, in lower case, takes a member with this key.
 bool is_key_of(std::string_view key, std::string_view name) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return key.size() == name.size() &&
          std::equal(key.begin(), key.end(), name.begin(), [&](char a, char b) { return lower(a) == b; });
 }
+
+}  // namespace
 
 bool spells_key_of(std::string_view spelled, std::string_view name) {
   if (spelled.find('\\') == std::string_view::npos) {

@@ -9,8 +9,6 @@
 
 namespace arborfs::goat {
 
-/// True if a struct's field with the tag `name`, in lower case, takes a member with this key.
-bool is_key_of(std::string_view key, std::string_view name);
 /// The same for the raw text between the quotes of a key.
 bool spells_key_of(std::string_view spelled, std::string_view name);
 

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "core/base/result_macros.h"
-#include "core/os/processes.h"
-#include "core/store/log_change.h"
 
 namespace arborfs::goat {
 namespace {
@@ -60,41 +58,11 @@ Result<bool> wait_for(int fd) {
   return true;
 }
 
-class LockedLog final : public LogChange {
- public:
-  LockedLog(Disk& disk, std::shared_ptr<const Dir> folder, std::string name, UniqueFd lock, File log,
-            const FileStat& stat, bool is_made)
-      : LogChange(disk, std::move(log), stat),
-        folder_(std::move(folder)),
-        name_(std::move(name)),
-        lock_(std::move(lock)),
-        is_made_(is_made) {}
-
-  [[nodiscard]] bool is_open_elsewhere() const override {
-    return is_open_for_writing(reader(), std::chrono::milliseconds(0));
-  }
-  [[nodiscard]] Result<FileStat> stat_name() const override { return folder_->stat(name_); }
-  void release() override { lock_ = UniqueFd(); }
-  Result<void> sync() override {
-    RETURN_IF_ERROR(LogChange::sync());
-    return is_made_ ? sync_names() : Result<void>();
-  }
-
- protected:
-  Result<UniqueFd> open(For what) override {
-    return what == For::append ? disk().open_append(*folder_, name_) : disk().open_update(*folder_, name_);
-  }
-  Result<void> put_in_place(LogDraft& /*draft*/) override {
-    return Error{Errc::unsupported, "goat keeps the file open, so it is never replaced"};
-  }
-  Result<void> sync_names() override { return disk().sync_folder(*folder_); }
-
- private:
-  const std::shared_ptr<const Dir> folder_;
-  const std::string name_;
-  UniqueFd lock_;
-  const bool is_made_;
-};
+std::unique_ptr<LogWriter> writer_under(UniqueFd lock, Disk& disk, std::shared_ptr<const Dir> folder,
+                                        const std::string& file, File log, const FileStat& stat, bool is_made) {
+  return std::make_unique<LogWriter>(disk, std::move(folder), file, std::make_shared<const UniqueFd>(std::move(lock)),
+                                     std::move(log), stat, is_made);
+}
 
 }  // namespace
 
@@ -124,8 +92,7 @@ Result<std::unique_ptr<LogWriter>> lock_log(Disk& disk, std::shared_ptr<const Di
   bool is_made = false;
   ASSIGN_OR_RETURN(auto log, open_or_make(disk, *folder, file, kLogMode, is_made));
   ASSIGN_OR_RETURN(const auto stat, log.stat());
-  return std::unique_ptr<LogWriter>(
-      std::make_unique<LockedLog>(disk, std::move(folder), file, std::move(lock), std::move(log), stat, is_made));
+  return writer_under(std::move(lock), disk, std::move(folder), file, std::move(log), stat, is_made);
 }
 
 std::unique_ptr<LogWriter> try_lock_log(Disk& disk, std::shared_ptr<const Dir> folder, const std::string& file) {
@@ -144,8 +111,7 @@ std::unique_ptr<LogWriter> try_lock_log(Disk& disk, std::shared_ptr<const Dir> f
   if (!log) {
     return nullptr;
   }
-  return std::make_unique<LockedLog>(disk, std::move(folder), file, std::move(*lock).take(), std::move(*log), stat,
-                                     false);
+  return writer_under(std::move(*lock).take(), disk, std::move(folder), file, std::move(*log), stat, false);
 }
 
 }  // namespace arborfs::goat

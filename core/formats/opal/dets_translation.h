@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/log/log_source.h"
 
@@ -17,5 +18,13 @@ constexpr std::uint64_t kLongestTranslation = std::uint64_t{256} << 20U;
 /// table that was not closed, it adds a line that says so and is not JSON. Errors: corrupt if the file is not a table;
 /// too_large, io, interrupted.
 Result<std::string> translate_dets(const LogSource& file, const std::atomic<bool>* cancelled);
+
+// Erlang terms in the external format as JSON, by the rules of Opal's JSON encoder (opal/FORMAT.md D4). Pure; any
+// thread.
+
+/// Appends the JSON text of the term that `bytes`, without the version byte, consist of. Keys of maps are in byte
+/// order. False if they are not one term, or one with a part that JSON cannot hold (a process, a function), that is
+/// nested too deeply or has too many keys; `json` then ends with a part of it. Does not recurse.
+bool append_term(std::string_view bytes, std::string& json);
 
 }  // namespace arborfs::opal

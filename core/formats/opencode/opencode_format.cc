@@ -3,13 +3,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/opencode_reader.h"
 #include "core/formats/opencode/opencode_renderer.h"
 #include "core/formats/opencode/opencode_store.h"
-#include "core/formats/opencode/sqlite_archive.h"
 #include "core/os/environment.h"
-#include "core/store/resume.h"
+#include "core/store/format.h"
 
 namespace arborfs {
 namespace {
@@ -88,25 +86,12 @@ struct EraFormat {
                .removes_children = true,
                .programs = &kAgent,
                .resume = &kResume,
-               .usages = kUsages} {}
+               .usages = kUsages,
+               .changes_show_late = era == opencode::Era::database} {}
   const opencode::Reader reader;
   const opencode::Renderer renderer;
   const Format format;
 };
-
-}  // namespace
-
-const Format& opencode_format() {
-  static const EraFormat database("opencode-sqlite", opencode::Era::database);
-  return database.format;
-}
-
-const Format& opencode_files_format() {
-  static const EraFormat files("opencode-json", opencode::Era::files);
-  return files.format;
-}
-
-namespace {
 
 std::shared_ptr<SessionStore> store_of_database(const Places& places, const fs::path& database, Disk& disk) {
   StorePaths paths;
@@ -122,12 +107,25 @@ std::shared_ptr<SessionStore> store_of_files(const Places& places, const std::ve
   StorePaths paths;
   paths.agent_dir = places.dir;
   paths.sessions = places.files / "session";
-  auto moved = databases.empty() ? nullptr : std::make_unique<const opencode::MovedSessions>(databases, disk);
+  std::vector<std::unique_ptr<opencode::SessionArchive>> moved_to;
+  for (const std::string& path : databases) {
+    moved_to.push_back(opencode::make_sqlite_archive(path, disk));
+  }
   return std::make_shared<opencode::OpenCodeStore>(
-      opencode_files_format(), paths, opencode::make_json_archive(places.files.string(), std::move(moved)), disk);
+      opencode_files_format(), paths, opencode::make_json_archive(places.files.string(), std::move(moved_to)), disk);
 }
 
 }  // namespace
+
+const Format& opencode_format() {
+  static const EraFormat database("opencode-sqlite", opencode::Era::database);
+  return database.format;
+}
+
+const Format& opencode_files_format() {
+  static const EraFormat files("opencode-json", opencode::Era::files);
+  return files.format;
+}
 
 std::string own_opencode_dir() {
   const std::string data = environment_variable("XDG_DATA_HOME");

@@ -6,7 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/entry_text.h"
+#include "core/formats/opencode/session_archive.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/json/document.h"
 #include "core/store/session_store.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs::opencode {
 
@@ -94,7 +96,7 @@ class SessionArchive {
   /// is gone.
   using Take = std::function<bool(std::string&& text)>;
   virtual Result<void> read(const SessionName& session, std::span<const Piece> pieces, const Take& take) const = 0;
-  /// As SessionStore::native_files.
+  /// As HasNativeFiles.
   [[nodiscard]] virtual Result<std::unique_ptr<const ShownFiles>> files(const SessionName& session) const = 0;
   /// True if the session's last answer has no end and was written to lately (opencode/FORMAT.md G2). User messages may
   /// wait for it.
@@ -108,13 +110,46 @@ class SessionArchive {
   /// As in SessionStore. `hot` are sessions that were read lately.
   [[nodiscard]] virtual std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const = 0;
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const = 0;
-  [[nodiscard]] virtual bool changes_show_late() const = 0;
   [[nodiscard]] virtual std::string path_of(const SessionName& session) const = 0;
   /// The directory with the files of a folder. Errors: those of opening it.
   [[nodiscard]] virtual Result<Dir> dir_of(const std::string& folder) const = 0;
 };
 
+/// The sessions in OpenCode's database at this path, which need not exist (opencode/FORMAT.md B). Its tables with
+/// tokens and secrets are never read. `disk` outlives the archive.
+std::unique_ptr<SessionArchive> make_sqlite_archive(std::string path, Disk& disk);
+
+/// The sessions in OpenCode's JSON files (opencode/FORMAT.md F): storage/session, message, part, todo, session_diff and
+/// project. `storage` need not exist. Sessions that have been copied to one of the `databases` (A2) are left out. Files
+/// with secrets are never read.
+std::unique_ptr<SessionArchive> make_json_archive(std::string storage,
+                                                  std::vector<std::unique_ptr<SessionArchive>> databases = {});
+
 /// Adds a message's text to those before it.
 void add_piece(WholeSession& whole, std::string_view id, std::string_view text);
+
+/// True for one whole JSON value, with white space around it or not.
+bool is_json(std::string_view text);
+/// A JSON value without the white space between its tokens.
+std::string without_spaces(std::string_view json);
+/// Adds such a value to an object; nothing if it is no JSON value.
+void add_value(json::Text& object, std::string_view key, std::string_view json);
+
+/// Composes one entry from the rows or files in which OpenCode keeps it, `{"info":…,"parts":[…]}` as in OpenCode's own
+/// export (opencode/FORMAT.md C1), line by line: the entry, then those of its sources that are not JSON, as damage.
+class EntryText {
+ public:
+  /// `ids` are members to add at the end, such as `"id":"msg_1"`; "" for none.
+  void set_info(std::string_view json, std::string_view ids);
+  void add_part(std::string_view json, std::string_view ids);
+  /// Lines, each with its line feed. Without a valid info there is no entry, only damage.
+  [[nodiscard]] std::string take() &&;
+
+ private:
+  void add_damage(std::string_view text);
+  std::string info_;
+  std::string parts_;
+  std::string damage_;
+};
 
 }  // namespace arborfs::opencode

@@ -1,4 +1,3 @@
-#include "core/formats/opencode/sqlite_archive.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,16 +13,15 @@
 
 #include "core/base/clock.h"
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/json_faults.h"
+#include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/formats/opencode/sqlite_rows.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/render/names.h"
 #include "core/sqlite/database.h"
-#include "core/sqlite/integrity.h"
 #include "core/store/finding.h"
-#include "core/store/shown_files.h"
+#include "core/store/stored_files.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -37,15 +35,8 @@ constexpr std::string_view kMalformed = "CASE WHEN json_valid(data) THEN json_ty
 template <class Take>
 Result<void> each_id(const sqlite::Connection& connection, const std::string& sql, const std::string& session,
                      const Take& take) {
-  ASSIGN_OR_RETURN(auto rows, connection.prepare(sql));
-  rows.bind(1, session);
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      return {};
-    }
-    take(std::string(rows.text(0)));
-  }
+  ASSIGN_OR_RETURN(auto rows, connection.query(sql, session));
+  return rows.each_row([&](const sqlite::Statement& row) { take(std::string(row.text(0))); });
 }
 
 Result<void> find_in_rows(const sqlite::Connection& connection, const std::string& session,
@@ -275,15 +266,11 @@ Result<std::vector<Value>> RowFiles::select(const Table& table, const Wanted& wa
     if (!wanted.key.empty()) {
       rows->bind(2, wanted.key);
     }
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool has_row, rows->step());
-      if (!has_row) {
-        return {};
-      }
-      if (std::optional<Value> value = convert(*rows)) {
+    return rows->each_row([&](const Statement& row) {
+      if (std::optional<Value> value = convert(row)) {
         found.push_back(*std::move(value));
       }
-    }
+    });
   }));
   return found;
 }
@@ -394,32 +381,17 @@ class SqliteArchive final : public SessionArchive {
 
   [[nodiscard]] Result<std::vector<SessionHead>> heads(const std::string& folder, const Wants& wants) const override {
     RETURN_IF_ERROR(check(folder));
-    std::vector<SessionHead> found;
-    RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
-      ASSIGN_OR_RETURN(found, rows.heads(wants));
-      return {};
-    }));
-    return found;
+    return value_of<std::vector<SessionHead>>([&](const SqliteRows& rows) { return rows.heads(wants); });
   }
 
   [[nodiscard]] Result<SessionHead> head(const SessionName& session) const override {
     RETURN_IF_ERROR(check(session.folder));
-    SessionHead found;
-    RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
-      ASSIGN_OR_RETURN(found, rows.head(session.id, true));
-      return {};
-    }));
-    return found;
+    return value_of<SessionHead>([&](const SqliteRows& rows) { return rows.head(session.id, true); });
   }
 
   [[nodiscard]] Result<Stamps> stamps(const SessionName& session, Covers covers) const override {
     RETURN_IF_ERROR(check(session.folder));
-    Stamps found;
-    RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
-      ASSIGN_OR_RETURN(found, stamps_in(rows, session.id, covers));
-      return {};
-    }));
-    return found;
+    return value_of<Stamps>([&](const SqliteRows& rows) { return stamps_in(rows, session.id, covers); });
   }
 
   [[nodiscard]] Result<std::map<std::string, Stamps>> whole_stamps(const std::string& folder,
@@ -546,7 +518,6 @@ class SqliteArchive final : public SessionArchive {
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override {
     return file == name() || file == name() + "-wal" ? std::optional(LogPlace{folder, file}) : std::nullopt;
   }
-  [[nodiscard]] bool changes_show_late() const override { return true; }
   [[nodiscard]] std::string path_of(const SessionName& /*session*/) const override { return database_.path(); }
   [[nodiscard]] Result<Dir> dir_of(const std::string& folder) const override {
     RETURN_IF_ERROR(check(folder));
@@ -557,6 +528,16 @@ class SqliteArchive final : public SessionArchive {
   /// How much is read from the database at a time, unless one message is longer.
   static constexpr std::size_t kAtOnce = std::size_t{256} << 10U;
 
+  /// What `reading` returns in the end; it may be called several times.
+  template <class Value, class Reading>
+  Result<Value> value_of(const Reading& reading) const {
+    Value found;
+    RETURN_IF_ERROR(read([&](const SqliteRows& rows) -> Result<void> {
+      ASSIGN_OR_RETURN(found, reading(rows));
+      return {};
+    }));
+    return found;
+  }
   template <class Reading>
   Result<void> read(const Reading& reading) const {
     return database_.read([&](const sqlite::Connection& connection) -> Result<void> {

@@ -6,7 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
-#include "core/formats/opencode/entry_text.h"
+#include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 
 namespace arborfs::opencode {
@@ -74,27 +74,28 @@ const std::vector<Member>& project_members() {
   return members;
 }
 
-void add(ObjectText& object, const Member& member, const sqlite::Statement& row, int column) {
+void add(json::Text& object, const Member& member, const sqlite::Statement& row, int column) {
   if (row.is_null(column)) {
     return;
   }
   switch (member.as) {
     case As::text:
-      return object.add_text(member.key, row.text(column));
+      object.add(member.key, row.text(column));
+      return;
     case As::json:
-      return object.add_json(member.key, row.text(column));
+      return add_value(object, member.key, row.text(column));
     case As::number:
-      return object.add_number(member.key, row.real(column));
+      object.add_json(member.key, json::number_text(row.real(column)));
   }
 }
 
 /// `{"info":…,"project":…,"todo":…,"diff":…}` from a row of sessions_query().
 std::string metadata_of(const sqlite::Statement& row, int column, const std::string& todos) {
-  ObjectText info;
+  json::Text info = json::Text::object();
   std::string before;  // the object that is a member of the next one
   const char* before_key = nullptr;
   for (const Group& group : session_groups()) {
-    ObjectText inner;
+    json::Text inner = json::Text::object();
     for (const Member& member : group.members) {
       add(group.key == nullptr ? info : inner, member, row, column++);
     }
@@ -104,7 +105,7 @@ std::string metadata_of(const sqlite::Statement& row, int column, const std::str
     if (group.key == nullptr || inner.is_empty()) {
       continue;
     }
-    std::string object = std::move(inner).take();
+    std::string object = inner.str();
     if (group.is_of_next) {
       before = std::move(object);
       before_key = group.key;
@@ -112,22 +113,22 @@ std::string metadata_of(const sqlite::Statement& row, int column, const std::str
       info.add_json(group.key, object);
     }
   }
-  ObjectText project;
+  json::Text project = json::Text::object();
   for (const Member& member : project_members()) {
     add(project, member, row, column++);
   }
-  ObjectText whole;
-  whole.add_json("info", std::move(info).take());
+  json::Text whole = json::Text::object();
+  whole.add_json("info", info.str());
   if (!project.is_empty()) {
-    whole.add_json("project", std::move(project).take());
+    whole.add_json("project", project.str());
   }
   if (!todos.empty()) {
     whole.add_json("todo", "[" + todos + "]");
   }
   if (!row.is_null(column)) {
-    whole.add_json("diff", row.text(column));
+    add_value(whole, "diff", row.text(column));
   }
-  return std::move(whole).take();
+  return whole.str();
 }
 
 /// The columns before those of the metadata.
@@ -212,23 +213,21 @@ Result<std::map<std::string, std::string>> SqliteRows::todos(const std::string& 
   if (!columns_.at("todo").contains("session_id")) {
     return found;
   }
-  ASSIGN_OR_RETURN(auto rows, connection_->prepare("SELECT session_id, " + column("todo", "content") + ", " +
-                                                   column("todo", "status") + ", " + column("todo", "priority") +
-                                                   " FROM todo WHERE ?1 = '' OR session_id = ?1 ORDER BY session_id, " +
-                                                   column("todo", "position")));
-  rows.bind(1, of);
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      return found;
-    }
-    ObjectText todo;
-    todo.add_text("content", rows.text(1));
-    todo.add_text("status", rows.text(2));
-    todo.add_text("priority", rows.text(3));
-    std::string& list = found[std::string(rows.text(0))];
-    list.append(list.empty() ? "" : ",").append(std::move(todo).take());
-  }
+  ASSIGN_OR_RETURN(auto rows,
+                   connection_->query("SELECT session_id, " + column("todo", "content") + ", " +
+                                          column("todo", "status") + ", " + column("todo", "priority") +
+                                          " FROM todo WHERE ?1 = '' OR session_id = ?1 ORDER BY session_id, " +
+                                          column("todo", "position"),
+                                      of));
+  RETURN_IF_ERROR(rows.each_row([&](const sqlite::Statement& row) {
+    json::Text todo = json::Text::object();
+    todo.add("content", row.text(1));
+    todo.add("status", row.text(2));
+    todo.add("priority", row.text(3));
+    std::string& list = found[std::string(row.text(0))];
+    list.append(list.empty() ? "" : ",").append(todo.str());
+  }));
+  return found;
 }
 
 Result<std::vector<SessionHead>> SqliteRows::heads(const SessionArchive::Wants& wants) const {
@@ -236,26 +235,23 @@ Result<std::vector<SessionHead>> SqliteRows::heads(const SessionArchive::Wants& 
   std::map<std::string, std::string> lists;
   bool has_lists = false;
   ASSIGN_OR_RETURN(auto rows, connection_->prepare(sessions_query(" ORDER BY session.id")));
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      return heads;
-    }
-    SessionHead head = head_of(rows);
+  RETURN_IF_ERROR(rows.each_row([&](const sqlite::Statement& row) -> Result<void> {
+    SessionHead head = head_of(row);
     if (wants && wants(head.id)) {
       if (!has_lists) {
         ASSIGN_OR_RETURN(lists, todos(""));
         has_lists = true;
       }
-      head.metadata = metadata_of(rows, kMetadata, lists[head.id]);
+      head.metadata = metadata_of(row, kMetadata, lists[head.id]);
     }
     heads.push_back(std::move(head));
-  }
+    return {};
+  }));
+  return heads;
 }
 
 Result<SessionHead> SqliteRows::head(const std::string& id, bool wants_metadata) const {
-  ASSIGN_OR_RETURN(auto rows, connection_->prepare(sessions_query(" WHERE session.id = ?1")));
-  rows.bind(1, id);
+  ASSIGN_OR_RETURN(auto rows, connection_->query(sessions_query(" WHERE session.id = ?1"), id));
   ASSIGN_OR_RETURN(const bool has_row, rows.step());
   if (!has_row) {
     return no_such_session();
@@ -276,9 +272,9 @@ Result<Stamp> SqliteRows::stamp_of_content(const std::string& id) const {
       continue;
     }
     const std::string time = column(table, "time_updated");
-    ASSIGN_OR_RETURN(auto rows, connection_->prepare("SELECT count(*), max(" + time + "), sum(" + time +
-                                                     " % 1000003) FROM " + table + " WHERE session_id = ?1"));
-    rows.bind(1, id);
+    ASSIGN_OR_RETURN(auto rows, connection_->query("SELECT count(*), max(" + time + "), sum(" + time +
+                                                       " % 1000003) FROM " + table + " WHERE session_id = ?1",
+                                                   id));
     RETURN_IF_ERROR(rows.step());
     stamp.time_ns = std::max(stamp.time_ns, nanos_of_millis(rows.integer(1)));
     for (int column = 0; column < 3; ++column) {
@@ -291,16 +287,10 @@ Result<Stamp> SqliteRows::stamp_of_content(const std::string& id) const {
 
 Result<std::vector<std::string>> SqliteRows::message_ids(const std::string& session) const {
   std::vector<std::string> ids;
-  ASSIGN_OR_RETURN(auto rows,
-                   connection_->prepare("SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id"));
-  rows.bind(1, session);
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      return ids;
-    }
-    ids.emplace_back(rows.text(0));
-  }
+  ASSIGN_OR_RETURN(
+      auto rows, connection_->query("SELECT id FROM message WHERE session_id = ?1 ORDER BY time_created, id", session));
+  RETURN_IF_ERROR(rows.each_row([&](const sqlite::Statement& row) { ids.emplace_back(row.text(0)); }));
+  return ids;
 }
 
 Result<std::string> SqliteRows::rows_not_shown(const std::string& session) const {
@@ -309,20 +299,16 @@ Result<std::string> SqliteRows::rows_not_shown(const std::string& session) const
     if (!columns_.at(table).contains("session_id")) {
       return {};
     }
-    ASSIGN_OR_RETURN(auto rows, connection_->prepare("SELECT " + type + ", count(*) FROM " + table +
-                                                     " WHERE session_id = ?1 AND " + where + " GROUP BY 1 ORDER BY 1"));
-    rows.bind(1, session);
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool has_row, rows.step());
-      if (!has_row) {
-        return {};
-      }
-      ObjectText line;
-      line.add_text("table", table);
-      line.add_text("type", rows.text(0));
-      line.add_number("rows", rows.real(1));
-      lines += std::move(line).take() + "\n";
-    }
+    ASSIGN_OR_RETURN(auto rows, connection_->query("SELECT " + type + ", count(*) FROM " + table +
+                                                       " WHERE session_id = ?1 AND " + where + " GROUP BY 1 ORDER BY 1",
+                                                   session));
+    return rows.each_row([&](const sqlite::Statement& row) {
+      json::Text line = json::Text::object();
+      line.add("table", table);
+      line.add("type", row.text(0));
+      line.add_json("rows", json::number_text(row.real(1)));
+      lines += line.str() + "\n";
+    });
   };
   RETURN_IF_ERROR(add("session_message", column("session_message", "type"), "id NOT IN (SELECT id FROM message)"));
   RETURN_IF_ERROR(add("session_input", "''",
@@ -344,13 +330,9 @@ Result<std::map<std::string, std::int64_t>> SqliteRows::unfinished_answers() con
                      "'assistant' END ORDER BY time_created DESC, id DESC LIMIT 1) WHERE "
                      "json_extract(message.data, '$.time.completed') IS NULL AND json_extract(message.data, "
                      "'$.error') IS NULL"));
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      return found;
-    }
-    found[std::string(rows.text(0))] = rows.integer(1);
-  }
+  RETURN_IF_ERROR(
+      rows.each_row([&](const sqlite::Statement& row) { found[std::string(row.text(0))] = row.integer(1); }));
+  return found;
 }
 
 Result<void> SqliteRows::read(const std::string& session, const std::vector<std::string>& ids, const Take& take) const {
@@ -380,14 +362,9 @@ Result<void> SqliteRows::read(const std::string& session, const std::vector<std:
     entry.set_info(messages.text(0), id_of("id", id) + in_session);
     messages.reset();
     parts.bind(1, id);
-    for (;;) {
-      ASSIGN_OR_RETURN(const bool has_part, parts.step());
-      if (!has_part) {
-        break;
-      }
-      entry.add_part(parts.text(1), id_of("id", parts.text(0)) + in_session + "," + id_of("messageID", id));
-    }
-    parts.reset();
+    RETURN_IF_ERROR(parts.each_row([&](const sqlite::Statement& part) {
+      entry.add_part(part.text(1), id_of("id", part.text(0)) + in_session + "," + id_of("messageID", id));
+    }));
     if (!take(id, std::move(entry).take())) {
       return {};
     }

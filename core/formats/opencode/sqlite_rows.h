@@ -35,7 +35,6 @@ class SqliteRows {
   /// 1970.
   [[nodiscard]] Result<std::map<std::string, std::int64_t>> unfinished_answers() const;
   /// As SessionArchive::read, for messages of this session; the id "" means rows_not_shown.
-  class Texts;
   using Take = std::function<bool(std::string_view id, std::string&& text)>;
   [[nodiscard]] Result<void> read(const std::string& session, const std::vector<std::string>& ids,
                                   const Take& take) const;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/json/document.h"
-#include "core/render/chars.h"
+#include "core/render/text.h"
 
 namespace arborfs::cli {
 namespace {
@@ -30,52 +30,6 @@ std::string escaped(char32_t code) {
 }
 
 }  // namespace
-
-void JsonText::comma() {
-  if (!empty_) {
-    text_ += ',';
-  }
-  text_ += gap_;
-  empty_ = false;
-}
-
-JsonText& JsonText::add_json(std::string_view key, std::string_view json) {
-  comma();
-  json::stringify_string(key, text_);
-  text_ += ':';
-  text_ += json;
-  return *this;
-}
-
-JsonText& JsonText::add(std::string_view key, std::string_view text) {
-  add_json(key, "");
-  json::stringify_string(text, text_);
-  return *this;
-}
-
-JsonText& JsonText::add(std::string_view key, std::uint64_t number) {
-  return add_json(key, std::to_string(number));
-}
-
-JsonText& JsonText::item(std::string_view text) {
-  comma();
-  json::stringify_string(text, text_);
-  return *this;
-}
-
-JsonText& JsonText::item_json(std::string_view json) {
-  comma();
-  text_ += json;
-  return *this;
-}
-
-std::string JsonText::str() const {
-  std::string whole = text_;
-  if (!empty_) {
-    whole += gap_;
-  }
-  return whole + closer_;
-}
 
 void TerminalSafeJson::feed(std::string_view piece, std::string& out) {
   const std::string text = std::exchange(held_, {}) + std::string(piece);

@@ -2,45 +2,15 @@
 // means the same to every reader of JSON.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/json/document.h"
+
 namespace arborfs::cli {
 
-/// One object or array, built in the order of the calls. Strings are WTF-8.
-class JsonText {
- public:
-  static JsonText object() { return JsonText('{', '}'); }
-  static JsonText array() { return JsonText('[', ']'); }
-  /// An array with each item on a line of its own.
-  static JsonText lines() { return JsonText('[', ']', "\n"); }
-
-  // Members of an object.
-  JsonText& add(std::string_view key, std::string_view text);
-  JsonText& add(std::string_view key, const char* text) { return add(key, std::string_view(text)); }
-  JsonText& add(std::string_view key, std::uint64_t number);
-  JsonText& add(std::string_view key, std::uint32_t number) { return add(key, std::uint64_t{number}); }
-  JsonText& add(std::string_view key, bool truth) { return add_json(key, truth ? "true" : "false"); }
-  /// `json` is JSON text already.
-  JsonText& add_json(std::string_view key, std::string_view json);
-
-  // Items of an array.
-  JsonText& item(std::string_view text);
-  JsonText& item_json(std::string_view json);
-
-  /// The whole text, closed, without a newline at the end.
-  [[nodiscard]] std::string str() const;
-
- private:
-  JsonText(char opener, char closer, std::string_view gap = "") : text_(1, opener), closer_(closer), gap_(gap) {}
-  void comma();
-  std::string text_;
-  char closer_;
-  std::string_view gap_;
-  bool empty_ = true;
-};
+using JsonText = json::Text;
 
 /// Copies JSON and writes \uXXXX for every character that a terminal may act upon, or that hides or reorders text.
 /// Pieces may be cut anywhere.

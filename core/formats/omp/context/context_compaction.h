@@ -1,9 +1,11 @@
-// The compaction in effect on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4). Internal to
-// this folder.
+// The compaction in effect on a path, and its message (omp/FORMAT.md C14, C17, C18, C20, K2 to K4); the notebook that
+// the model of omp18 keeps in `custom` entries of the type experimental_context_notes (M1 to M3). Internal to this
+// folder.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/formats/omp/context/context_source.h"
 
@@ -33,5 +35,17 @@ struct ArchiveBlocks {
   std::string images;
 };
 ArchiveBlocks archive_blocks(const json::Value* archive, const BlobSource* blobs);
+
+/// A prompt as omp18 formats it after filling in the template (omp/FORMAT.md M3). Pure, any thread. Removes white space
+/// at the ends of lines, runs of blank lines and blank lines before a closing tag, and trims the cells of tables. In
+/// fenced code, removes only white space at the ends of lines. The result ends without a line feed.
+std::string formatted_prompt(std::string_view wtf8);
+
+/// The step with the revision in effect at the end of the path; nullopt if there is none or its text is empty. Errors:
+/// io, stale.
+Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source);
+
+/// The message that shows the notebook in `entry`, which must be such a custom entry.
+std::string notes_message(const json::Document& entry);
 
 }  // namespace arborfs::context

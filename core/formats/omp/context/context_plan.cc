@@ -1,13 +1,17 @@
 #include "core/formats/omp/context/context_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <string>
+#include <unordered_set>
 
 #include "core/base/result_macros.h"
 #include "core/formats/omp/context/context_compaction.h"
-#include "core/formats/omp/context/context_notes.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
+#include "core/json/document.h"
 
 namespace arborfs::context {
 
@@ -116,7 +120,7 @@ Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const
 // Plans a path with a compaction in effect.
 Result<void> plan_compacted(const ContextPath& path, const Source& source, std::size_t last, Plan& plan) {
   json::Document entry;
-  RETURN_IF_ERROR(load_entry(source, path.steps[last].entry.offset, path.steps[last].length, entry));
+  RETURN_IF_ERROR(load_entry(source, path.steps[last], entry));
   ASSIGN_OR_RETURN(const auto names_by_index, is_version_1(path, source));
   const Compaction compaction = read_compaction(entry, path, source, names_by_index);
   ASSIGN_OR_RETURN(plan.request, hidden_request(path, source, last, compaction));
@@ -153,11 +157,347 @@ Result<Plan> plan_steps(const ContextPath& path, const Source& source) {
   return plan;
 }
 
+bool can_be_edited(const ContextPath::Step& step) {
+  using Speaker = ContextPath::Step::Speaker;
+  return step.entry.type == EntryType::custom_message || step.speaker == Speaker::user ||
+         step.speaker == Speaker::assistant || step.speaker == Speaker::tool_result;
+}
+
+/// The target and the edit; nothing for an entry that edits nothing.
+std::optional<std::pair<std::string, ContextEdit>> edit_of(const json::Document& entry, const ContextPath::Step& step) {
+  const auto target = json::string_member(entry, "targetId");
+  const json::Value* replacement = json::member(entry, "replacement");
+  if (!target || replacement == nullptr) {
+    return std::nullopt;
+  }
+  const bool replaces = replacement->IsObject() && json::member(*replacement, "content") != nullptr;
+  if (!replaces && !replacement->IsNull()) {
+    return std::nullopt;
+  }
+  return std::pair(std::string(*target), ContextEdit{!replaces, step.entry.offset, step.length});
+}
+
+/// Fills in pi's edits of the steps.
+Result<void> read_edits(const ContextPath& path, const Source& source, Plan& plan) {
+  std::map<std::string, ContextEdit> by_target;
+  for (const auto& [begin, end] : plan.ranges) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const ContextPath::Step& step = path.steps[i];
+      if (step.entry.type != EntryType::context_edit) {
+        continue;
+      }
+      json::Document entry;
+      RETURN_IF_ERROR(load_entry(source, step, entry));
+      if (auto edit = edit_of(entry, step)) {
+        by_target.insert_or_assign(std::move(edit->first), edit->second);
+      }
+    }
+  }
+  for (std::size_t i = 0; !by_target.empty() && i < path.steps.size(); ++i) {
+    const EntryId& id = path.ids[i];
+    const auto found = id.kind == EntryId::Kind::string ? by_target.find(id.text) : by_target.end();
+    if (found != by_target.end() && can_be_edited(path.steps[i])) {
+      plan.edits.emplace(i, found->second);
+    }
+  }
+  return {};
+}
+
 Result<Plan> with_edits(Plan plan, const ContextPath& path, const Source& source) {
-  if (dialect_of(path) == Dialect::pi) {
-    RETURN_IF_ERROR(read_edits(path, plan.ranges, source, plan.edits));
+  if (source.dialect == Dialect::pi) {
+    RETURN_IF_ERROR(read_edits(path, source, plan));
   }
   return plan;
+}
+
+constexpr std::array<std::string_view, 3> kFamilies = {"openai", "anthropic", "google"};
+
+bool is_tier(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kTiers = {"auto", "default", "flex", "scale", "priority"};
+  return std::find(kTiers.begin(), kTiers.end(), text) != kTiers.end();
+}
+
+// The key of a value in `known_`: the same for two values if === holds for them. Not for objects and arrays.
+std::string identity(const json::Value& value) {
+  return (value.IsNumber() ? 'n' : value.IsNull() ? 'z' : 'v') + json::stringify(value);
+}
+
+/// The object `models`, with the key order that JavaScript gives it.
+class ModelTable {
+ public:
+  void set(std::string_view role, std::string json);
+  [[nodiscard]] std::string json() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+  std::unordered_map<std::string, std::size_t> row_of_;
+};
+
+/// A JavaScript Set of JSON values, in order of first insertion.
+class RuleSet {
+ public:
+  /// Adds the results of iterating over the value: the elements of an array or the characters of a string; else
+  /// nothing.
+  void add_all(const json::Value* iterable);
+  [[nodiscard]] std::string json() const { return "[" + items_ + "]"; }
+
+ private:
+  std::unordered_set<std::string> known_;
+  std::string items_;
+};
+
+void ModelTable::set(std::string_view role, std::string json) {
+  const auto [row, is_new] = row_of_.try_emplace(std::string(role), rows_.size());
+  if (is_new) {
+    rows_.emplace_back(role, std::move(json));
+  } else {
+    rows_[row->second].second = std::move(json);
+  }
+}
+
+std::string ModelTable::json() const {
+  auto rows = rows_;
+  const auto rank = [](const auto& row) {
+    const auto number = json::array_index(row.first);
+    return number ? std::uint64_t{*number} : UINT64_MAX;
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  std::string out = "{";
+  for (const auto& [role, json] : rows) {
+    out += out.size() > 1 ? "," : "";
+    json::stringify_string(role, out);
+    out += ':' + json;
+  }
+  return out + "}";
+}
+
+void RuleSet::add_all(const json::Value* iterable) {
+  const auto add = [this](const std::string& key, const std::string& json) {
+    if (key.empty() || known_.insert(key).second) {
+      items_ += (items_.empty() ? "" : ",") + json;
+    }
+  };
+  if (iterable == nullptr) {
+    return;
+  }
+  if (iterable->IsArray()) {
+    for (const json::Value& item : iterable->GetArray()) {
+      const bool is_object = item.IsObject() || item.IsArray();
+      add(is_object ? std::string() : identity(item), json::stringify(item));
+    }
+  } else if (iterable->IsString()) {
+    for_each_character(json::as_string(*iterable), [&add](std::string_view character) {
+      std::string json;
+      json::stringify_string(character, json);
+      add('v' + json, json);
+    });
+  }
+}
+
+std::optional<std::string> tier_by_family(const json::Value* value) {
+  std::string out = "{";
+  const auto add = [&out](std::string_view family, std::string_view tier) {
+    add_member_json(out, family, '"' + std::string(tier) + '"');
+  };
+  if (value != nullptr && value->IsObject()) {
+    for (const std::string_view family : kFamilies) {
+      if (const auto tier = json::string_member(*value, family); tier && is_tier(*tier)) {
+        add(family, *tier);
+      }
+    }
+  } else if (json::is_string(value, "priority")) {
+    std::for_each(kFamilies.begin(), kFamilies.end(), [&add](std::string_view family) { add(family, "priority"); });
+  } else if (json::is_string(value, "openai-only")) {
+    add("openai", "priority");
+  } else if (json::is_string(value, "claude-only")) {
+    add("anthropic", "priority");
+  } else if (value != nullptr && value->IsString() && is_tier(json::as_string(*value))) {
+    add("openai", json::as_string(*value));
+  }
+  return out.size() > 1 ? std::optional(out + "}") : std::nullopt;
+}
+
+constexpr std::string_view kDefaultRole = "default";
+
+const json::Value* unless_null(const json::Value* value) {
+  return value == nullptr || value->IsNull() ? nullptr : value;
+}
+
+std::optional<std::string> json_of(const json::Value* value) {
+  return value == nullptr ? std::nullopt : std::optional(json::stringify(*value));
+}
+
+/// The settings of omp. Values are JSON text; nullopt stands for `undefined`.
+class Settings {
+ public:
+  explicit Settings(const Source& source) : source_(source) {}
+  Result<void> read(const ContextPath& path);
+  [[nodiscard]] std::string json() const;
+
+ private:
+  using Take = void (Settings::*)(const json::Value& entry);
+  static Take take_of(EntryType type);
+  void take_model(const json::Value& entry);
+  void take_thinking_level(const json::Value& entry);
+  void take_tier(const json::Value& entry);
+  void take_mode(const json::Value& entry);
+  void take_rules(const json::Value& entry) { rules_.add_all(json::member(entry, "injectedRules")); }
+  void take_tools(const json::Value& entry);
+  Result<void> infer_default_model();
+
+  const Source& source_;
+  std::string thinking_level_ = "\"off\"";
+  std::optional<std::string> configured_thinking_level_;
+  std::optional<std::string> service_tier_;
+  ModelTable models_;
+  RuleSet rules_;
+  std::optional<std::string> tools_;
+  std::optional<std::string> mode_ = "\"none\"";
+  std::optional<std::string> mode_data_;
+  bool has_explicit_default_ = false;
+  const ContextPath::Step* inferred_from_ = nullptr;
+};
+
+Settings::Take Settings::take_of(EntryType type) {
+  switch (type) {
+    case EntryType::model_change:
+      return &Settings::take_model;
+    case EntryType::thinking_level_change:
+      return &Settings::take_thinking_level;
+    case EntryType::service_tier_change:
+      return &Settings::take_tier;
+    case EntryType::mode_change:
+      return &Settings::take_mode;
+    case EntryType::ttsr_injection:
+      return &Settings::take_rules;
+    case EntryType::mcp_tool_selection:
+      return &Settings::take_tools;
+    default:
+      return nullptr;
+  }
+}
+
+Result<void> Settings::read(const ContextPath& path) {
+  for (const ContextPath::Step& step : path.steps) {
+    if (step.is_assistant() && !has_explicit_default_) {
+      if (inferred_from_ == nullptr) {
+        models_.set(kDefaultRole, "");  // reserves its place
+      }
+      inferred_from_ = &step;
+    } else if (const Take take = take_of(step.entry.type)) {
+      json::Document entry;
+      RETURN_IF_ERROR(load_entry(source_, step, entry));
+      (this->*take)(entry);
+    }
+  }
+  return inferred_from_ == nullptr || has_explicit_default_ ? Result<void>() : infer_default_model();
+}
+
+void Settings::take_model(const json::Value& entry) {
+  const json::Value* model = json::member(entry, "model");
+  if (!json::is_truthy(model)) {
+    return;
+  }
+  const json::Value* role = unless_null(json::member(entry, "role"));
+  const std::string name = role == nullptr ? std::string(kDefaultRole) : js_text(role);
+  if (name != "__proto__") {
+    models_.set(name, json::stringify(*model));
+  }
+  has_explicit_default_ = has_explicit_default_ || role == nullptr || json::is_string(role, kDefaultRole);
+}
+
+void Settings::take_thinking_level(const json::Value& entry) {
+  const json::Value* level = unless_null(json::member(entry, "thinkingLevel"));
+  thinking_level_ = json_of(level).value_or("\"off\"");
+  const json::Value* configured = unless_null(json::member(entry, "configured"));
+  configured_thinking_level_ = json_of(configured == nullptr ? level : configured);
+}
+
+void Settings::take_tier(const json::Value& entry) {
+  const json::Value* tier = json::member(entry, "serviceTier");
+  service_tier_ = source_.dialect == Dialect::omp13 ? json_of(unless_null(tier)) : tier_by_family(tier);
+}
+
+void Settings::take_mode(const json::Value& entry) {
+  mode_ = json_of(json::member(entry, "mode"));
+  mode_data_ = json_of(json::member(entry, "data"));
+}
+
+void Settings::take_tools(const json::Value& entry) {
+  const json::Value* names = json::member(entry, "selectedToolNames");
+  if (names != nullptr && (names->IsArray() || names->IsString())) {
+    tools_ = names->IsArray() ? json::stringify(*names) : characters_json(json::as_string(*names));
+  }
+}
+
+// The default model is that of the last assistant before an explicit choice (omp/FORMAT.md C11, CONTRACT.md 6.2).
+Result<void> Settings::infer_default_model() {
+  ASSIGN_OR_RETURN(const auto bytes, read_entry(source_, *inferred_from_));
+  const std::string_view message = skim::member(bytes, "message");
+  const std::string provider = js_text_of_json(skim::member(message, "provider"));
+  const std::string model = js_text_of_json(skim::member(message, "model"));
+  std::string json;
+  json::stringify_string(provider + "/" + model, json);
+  models_.set(kDefaultRole, std::move(json));
+  return {};
+}
+
+std::string Settings::json() const {
+  std::string out = "{";
+  const auto add = [&out](std::string_view key, const std::optional<std::string>& value) {
+    if (value) {
+      add_member_json(out, key, *value);
+    }
+  };
+  const bool is_18 = source_.dialect == Dialect::omp18;
+  add("thinkingLevel", thinking_level_);
+  add("configuredThinkingLevel", is_18 ? configured_thinking_level_ : std::nullopt);
+  add("serviceTier", service_tier_);
+  add("models", models_.json());
+  add("injectedTtsrRules", rules_.json());
+  if (!is_18) {
+    add("selectedMCPToolNames", tools_.value_or("[]"));
+    add("hasPersistedMCPToolSelection", tools_ ? "true" : "false");
+  }
+  add("mode", mode_);
+  add("modeData", mode_data_);
+  out[0] = ',';
+  return "]" + out + "}";
+}
+
+/// By the last steps that set the model and the thinking level.
+Result<std::string> pi_settings_json(const ContextPath& path, const Source& source) {
+  const ContextPath::Step* last_model = nullptr;
+  const ContextPath::Step* last_level = nullptr;
+  for (const ContextPath::Step& step : path.steps) {
+    if (step.is_assistant() || step.entry.type == EntryType::model_change) {
+      last_model = &step;
+    } else if (step.entry.type == EntryType::thinking_level_change) {
+      last_level = &step;
+    }
+  }
+  std::string out = "{";
+  json::Document entry;
+  if (last_level == nullptr) {
+    add_member_json(out, "thinkingLevel", "\"off\"");
+  } else {
+    RETURN_IF_ERROR(load_entry(source, *last_level, entry));
+    add_member(out, "thinkingLevel", json::member(entry, "thinkingLevel"));
+  }
+  std::string model = last_model == nullptr ? "null" : "{}";
+  if (last_model != nullptr) {
+    RETURN_IF_ERROR(load_entry(source, *last_model, entry));
+    const json::Value* owner = last_model->is_assistant() ? json::member(entry, "message") : &entry;
+    if (owner != nullptr) {
+      model = "{";
+      add_member(model, "provider", json::member(*owner, "provider"));
+      add_member(model, "modelId", json::member(*owner, last_model->is_assistant() ? "model" : "modelId"));
+      model += "}";
+    }
+  }
+  add_member_json(out, "model", model);
+  out[0] = ',';
+  return "]" + out + "}";
 }
 
 }  // namespace
@@ -172,6 +512,15 @@ Result<Plan> whole_plan(const ContextPath& path, const Source& source) {
   plan.is_whole = true;
   plan.ranges.emplace_back(0, path.steps.size());
   return with_edits(std::move(plan), path, source);
+}
+
+Result<std::string> settings_json(const ContextPath& path, const Source& source) {
+  if (source.dialect == Dialect::pi) {
+    return pi_settings_json(path, source);
+  }
+  Settings settings(source);
+  RETURN_IF_ERROR(settings.read(path));
+  return settings.json();
 }
 
 }  // namespace arborfs::context

@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/formats/omp/context/blob_references.h"
 #include "core/formats/omp/context/context.h"
-#include "core/formats/omp/context/omp_text.h"
-#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/context/context_source.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/render/typed_text.h"
+#include "core/render/text.h"
 
 namespace arborfs {
 
@@ -26,9 +24,9 @@ std::string member_words(const json::Value& object, std::string_view key) {
 TurnImage image_of_block(const json::Value& block, const BlobSource& blobs) {
   std::string data = member_words(block, "data");
   TurnImage image{member_words(block, "mimeType"), "", ""};
-  if (!data.starts_with(kBlobPrefix)) {
+  if (!data.starts_with(context::kBlobPrefix)) {
     image.base64 = std::move(data);
-  } else if (auto bytes = blob_as_base64(data, &blobs)) {
+  } else if (auto bytes = context::blob_as_base64(data, &blobs)) {
     image.base64 = *std::move(bytes);
   } else {
     image.url = std::move(data);
@@ -231,6 +229,12 @@ bool is_put_in(std::string_view raw) {
   return skim::is_truthy(skim::member(message, "synthetic"));
 }
 
+/// The model that an entry with usage names; "" if it names none.
+std::string model_of(EntryType type, std::string_view raw) {
+  const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;
+  return skim::string_value(skim::member(owner, "model")).value_or("");
+}
+
 class OmpRenderer : public RecordRenderer {
  public:
   void render(EntryType type, std::string_view raw, std::string& out) const override { render_text(type, raw, out); }
@@ -276,6 +280,23 @@ class OmpRenderer : public RecordRenderer {
 };
 
 }  // namespace
+
+std::string usage_json(const UsageTotals& totals, Dialect dialect) {
+  const Usage& sum = totals.sum(static_cast<std::size_t>(dialect));
+  UsageText text;
+  text.add("input", sum.input).add("output", sum.output);
+  text.add("cacheRead", sum.cache_read).add("cacheWrite", sum.cache_write);
+  if (dialect != Dialect::omp13) {
+    text.add("totalTokens", sum.total_tokens);
+  }
+  if (dialect == Dialect::omp18) {
+    text.add("orchestrationInput", 0).add("orchestrationOutput", 0).add("orchestrationCacheRead", 0);
+  }
+  if (dialect != Dialect::pi) {
+    text.add("premiumRequests", sum.premium_requests);
+  }
+  return text.add("cost", sum.cost).text();
+}
 
 const RecordRenderer& omp_renderer() {
   static const OmpRenderer renderer;

@@ -1,18 +1,20 @@
-#include "core/formats/omp/context/omp_text.h"
-
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <string_view>
 
-#include "core/formats/omp/context/usage.h"
+#include "core/formats/omp/context/context_source.h"
+#include "core/formats/omp/context/omp_renderer.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_index.h"
-#include "core/render/blocks.h"
-#include "core/render/images.h"
+#include "core/render/markdown.h"
 #include "core/render/names.h"
+#include "core/render/value_text.h"
 #include "core/render/text.h"
+#include "core/render/text_sizes.h"
 
 namespace arborfs {
 
@@ -71,12 +73,8 @@ class MessageText : public Blocks<Node, Sink> {
   }
 
   void custom_type(const Node& owner) {
-    const Node type = owner.member("customType");
-    if (type.kind() != NodeKind::missing) {
-      this->begin_block();
-      this->sink_.raw("[");
-      this->phrase(type);
-      this->sink_.raw("]");
+    if (owner.member("customType").kind() != NodeKind::missing) {
+      sentence(owner, "[{customType}]");
     }
   }
 
@@ -95,7 +93,7 @@ class MessageText : public Blocks<Node, Sink> {
       custom_type(message);
     }
     if (role == "toolResult" && Base::is_true(message.member("isError"))) {
-      line("**error** from ", message.member("toolName"), "");
+      sentence(message, "**error** from {toolName}");
     }
     is_output_ = role == "toolResult";
     content_of(message);
@@ -103,9 +101,9 @@ class MessageText : public Blocks<Node, Sink> {
       sections(message.member("sections"));
     }
     if (role == "assistant") {
-      const Node reason = message.member("stopReason");
-      if (Base::text_of(reason) == "aborted" || Base::text_of(reason) == "error") {
-        line("**stopped**: ", reason, "");
+      const Text reason = Base::text_of(message.member("stopReason"));
+      if (reason == "aborted" || reason == "error") {
+        sentence(message, "**stopped**: {stopReason}");
       }
       this->paragraph(Base::text_of(message.member("errorMessage")));
     }
@@ -134,21 +132,17 @@ class MessageText : public Blocks<Node, Sink> {
     } else if (type == "toolCall") {
       tool_call(block);
     } else if (type == "image" && Base::is_text(block.member("data"))) {
-      image(block.member("mimeType"));
+      image(block);
     } else {
       this->text_or_value(block);
     }
   }
 
-  void image(const Node& mime_type) {
+  void image(const Node& block) {
     this->begin_block();
     this->sink_.raw("[image ");
     this->sink_.raw(std::to_string(++this->images_));
-    if (mime_type.kind() != NodeKind::missing) {
-      this->sink_.raw(": ");
-      this->phrase(mime_type);
-    }
-    this->sink_.raw("]");
+    words(block, block.member("mimeType").kind() == NodeKind::missing ? "]" : ": {mimeType}]");
   }
 
   void tool_call(const Node& call) {
@@ -183,7 +177,7 @@ class MessageText : public Blocks<Node, Sink> {
     this->fenced_text("", Base::text_of(message.member("output")));
     const Node exit_code = message.member("exitCode");
     if (exit_code.kind() == NodeKind::number && exit_code.number() != 0) {
-      line("exit code ", exit_code, "");
+      sentence(message, "exit code {exitCode}");
     }
     if (Base::is_true(message.member("cancelled"))) {
       this->paragraph(std::string_view("cancelled"));
@@ -202,10 +196,10 @@ class MessageText : public Blocks<Node, Sink> {
       if (!Base::is_text(file.member("path"))) {
         return this->fenced_value(file);
       }
-      line("file ", file.member("path"), "");
+      sentence(file, "file {path}");
       this->fenced_text("", Base::text_of(file.member("content")));
       if (file.member("skippedReason").kind() != NodeKind::missing) {
-        line("skipped: ", file.member("skippedReason"), "");
+        sentence(file, "skipped: {skippedReason}");
       }
     });
   }
@@ -213,12 +207,24 @@ class MessageText : public Blocks<Node, Sink> {
  protected:
   bool is_output_ = false;  // NOLINT: the content is the output of a tool
 
-  /// A block of one line: words, a value, words.
-  void line(std::string_view before, const Node& value, std::string_view after) {
+  /// A block of one line, as words().
+  void sentence(const Node& owner, std::string_view pattern) {
     this->begin_block();
-    this->sink_.raw(before);
-    this->phrase(value);
-    this->sink_.raw(after);
+    words(owner, pattern);
+  }
+
+  /// Puts the pattern with the values of the members of `owner`, or of an object in it, that are named in braces.
+  void words(const Node& owner, std::string_view pattern) {
+    for (std::size_t open = pattern.find('{'); open != std::string_view::npos; open = pattern.find('{')) {
+      const std::size_t end = pattern.find('}', open);
+      const std::string_view path = pattern.substr(open + 1, end - open - 1);
+      const std::size_t dot = path.find('.');
+      const Node outer = owner.member(path.substr(0, dot));
+      this->sink_.raw(pattern.substr(0, open));
+      this->phrase(dot == std::string_view::npos ? outer : outer.member(path.substr(dot + 1)));
+      pattern.remove_prefix(end + 1);
+    }
+    this->sink_.raw(pattern);
   }
 };
 
@@ -260,12 +266,12 @@ class EntryText : public MessageText<Node, Sink> {
         session_init(entry);
         return true;
       default:
-        return sentence(type, entry);
+        return one_sentence(type, entry);
     }
   }
 
   /// The types that are shown as one plain sentence.
-  bool sentence(EntryType type, const Node& entry) {
+  bool one_sentence(EntryType type, const Node& entry) {
     switch (type) {
       case EntryType::label:
         return label(entry);
@@ -283,23 +289,26 @@ class EntryText : public MessageText<Node, Sink> {
         return session_info(entry);
       case EntryType::context_edit:
         return context_edit(entry);
-      case EntryType::usage:
-        return model_usage(entry, entry.member("kind"));
       case EntryType::ttsr_injection:
         return list("Rules injected: ", entry.member("injectedRules"), "No rules injected.");
       case EntryType::mcp_tool_selection:
         return list("MCP tools selected: ", entry.member("selectedToolNames"), "No MCP tools selected.");
+      case EntryType::usage:
+        return say(entry, "Model {provider}/{model} used for {kind}: {usage.input} tokens in, {usage.output} out.");
       case EntryType::model_usage:
-        return model_usage(entry, entry.member("purpose"));
+        return say(entry, "Model {provider}/{model} used for {purpose}: {usage.input} tokens in, {usage.output} out.");
       case EntryType::credential_pin:
-        this->line("Credential pinned for ", entry.member("provider"), ".");
-        return true;
+        return say(entry, "Credential pinned for {provider}.");
       case EntryType::reset_boundary:
-        this->paragraph(std::string_view("Context reset: nothing before this is sent to the model."));
-        return true;
+        return say(entry, "Context reset: nothing before this is sent to the model.");
       default:
         return false;
     }
+  }
+
+  bool say(const Node& entry, std::string_view pattern) {
+    this->sentence(entry, pattern);
+    return true;
   }
 
   bool summary(const Node& entry) {
@@ -312,31 +321,14 @@ class EntryText : public MessageText<Node, Sink> {
     const Node text = entry.member("label");
     const bool clears = text.kind() == NodeKind::missing || text.kind() == NodeKind::null ||
                         (Base::is_text(text) && text.text().empty());
-    if (clears) {
-      this->line("label cleared on ", entry.member("targetId"), "");
-      return true;
-    }
-    this->line("label \"", text, "\" on ");
-    this->phrase(entry.member("targetId"));
-    return true;
+    return say(entry, clears ? "label cleared on {targetId}" : "label \"{label}\" on {targetId}");
   }
 
   bool model_change(const Node& entry) {
-    Node model = entry.member("model");
-    this->begin_block();
-    this->sink_.raw("Model changed to ");
-    if (model.kind() == NodeKind::missing) {
-      this->phrase(entry.member("provider"));
-      this->sink_.raw("/");
-      model = entry.member("modelId");
-    }
-    this->phrase(model);
+    const bool is_pis = entry.member("model").kind() == NodeKind::missing;
+    this->sentence(entry, is_pis ? "Model changed to {provider}/{modelId}" : "Model changed to {model}");
     const Node role = entry.member("role");
-    if (Base::is_text(role) && !(role.text() == "default")) {
-      this->sink_.raw(" for the role ");
-      this->phrase(role);
-    }
-    this->sink_.raw(".");
+    this->words(entry, Base::is_text(role) && !(role.text() == "default") ? " for the role {role}." : ".");
     return true;
   }
 
@@ -365,35 +357,23 @@ class EntryText : public MessageText<Node, Sink> {
   }
 
   bool title_change(const Node& entry) {
-    this->line("Title changed to \"", entry.member("title"), "\"");
-    const Node previous = entry.member("previousTitle");
-    if (Base::is_text(previous)) {
-      this->sink_.raw(" from \"");
-      this->phrase(previous);
-      this->sink_.raw("\"");
-    }
-    this->sink_.raw(".");
+    this->sentence(entry, "Title changed to \"{title}\"");
+    this->words(entry, Base::is_text(entry.member("previousTitle")) ? " from \"{previousTitle}\"." : ".");
     return true;
   }
 
   bool session_info(const Node& entry) {
     const Node name = entry.member("name");
-    if (!Base::is_text(name) || name.text().empty()) {
-      this->paragraph(std::string_view("Title cleared."));
-      return true;
-    }
-    this->line("Title changed to \"", name, "\"");
-    this->sink_.raw(".");
-    return true;
+    const bool clears = !Base::is_text(name) || name.text().empty();
+    return say(entry, clears ? "Title cleared." : "Title changed to \"{name}\".");
   }
 
   bool context_edit(const Node& entry) {
     const Node replacement = entry.member("replacement");
     if (replacement.kind() != NodeKind::object) {
-      this->line("Taken out of the context: ", entry.member("targetId"), "");
-      return true;
+      return say(entry, "Taken out of the context: {targetId}");
     }
-    this->line("Replaced in the context: ", entry.member("targetId"), "");
+    this->sentence(entry, "Replaced in the context: {targetId}");
     this->content_of(replacement);
     return true;
   }
@@ -407,20 +387,6 @@ class EntryText : public MessageText<Node, Sink> {
     this->sink_.raw(before);
     this->names(names);
     this->sink_.raw(".");
-    return true;
-  }
-
-  bool model_usage(const Node& entry, const Node& purpose) {
-    this->line("Model ", entry.member("provider"), "/");
-    this->phrase(entry.member("model"));
-    this->sink_.raw(" used for ");
-    this->phrase(purpose);
-    const Node usage = entry.member("usage");
-    this->sink_.raw(": ");
-    this->phrase(usage.member("input"));
-    this->sink_.raw(" tokens in, ");
-    this->phrase(usage.member("output"));
-    this->sink_.raw(" out.");
     return true;
   }
 
@@ -439,6 +405,120 @@ class EntryText : public MessageText<Node, Sink> {
     }
   }
 };
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// The number that JavaScript's `sum += value` adds for a JSON value: null and false count as 0, true as 1. NaN for an
+// absent value, a string or a container.
+template <class Node>
+double as_addend(const Node& value) {
+  switch (value.kind()) {
+    case NodeKind::null:
+      return 0;
+    case NodeKind::boolean:
+      return value.boolean() ? 1 : 0;
+    case NodeKind::number:
+      return value.number();
+    default:
+      return kMissing;
+  }
+}
+
+// The last two numbers are optional.
+constexpr Usage kNothing{kMissing, kMissing, kMissing, kMissing, kMissing, 0, 0, kMissing, 0};
+
+constexpr std::uint8_t sum_of(Dialect dialect) {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(dialect));
+}
+constexpr std::uint8_t kOfOmp = sum_of(Dialect::omp13) | sum_of(Dialect::omp18);
+constexpr std::uint8_t kOfAll = kOfOmp | sum_of(Dialect::pi);
+static_assert(static_cast<std::size_t>(Dialect::pi) < UsageTotals::kSums);
+
+/// The dialects that count the usage of such an entry, since a log may show its dialect only at its end.
+std::uint8_t counts_in(EntryType type, bool is_task) {
+  switch (type) {
+    case EntryType::model_usage:
+      return sum_of(Dialect::omp18);
+    case EntryType::usage:
+    case EntryType::compaction:
+    case EntryType::branch_summary:
+      return sum_of(Dialect::pi);
+    default:
+      return is_task ? kOfOmp : kOfAll;
+  }
+}
+
+// The sum for a member with that key; null for other members.
+struct Field {
+  std::string_view key;
+  double Usage::*sum;
+};
+double* sum_of(Usage& usage, std::string_view key) {
+  constexpr std::array kFields{Field{"input", &Usage::input},
+                               Field{"output", &Usage::output},
+                               Field{"cacheRead", &Usage::cache_read},
+                               Field{"cacheWrite", &Usage::cache_write},
+                               Field{"totalTokens", &Usage::total_tokens},
+                               Field{"premiumRequests", &Usage::premium_requests}};
+  const auto* const found =
+      std::find_if(kFields.begin(), kFields.end(), [key](const Field& field) { return key == field.key; });
+  return found == kFields.end() ? nullptr : &(usage.*found->sum);
+}
+
+template <class Node>
+bool is_text(const Node& value, std::string_view text) {
+  return value.kind() == NodeKind::string && value.text() == text;
+}
+
+// The usage object of an entry; missing if it has none. Sets `is_task` for that of a sub-agent, as omp's task tool
+// reports it.
+template <class Node>
+Node usage_of(EntryType type, const Node& entry, bool& is_task) {
+  if (type != EntryType::message) {
+    return entry.member("usage");
+  }
+  const Node message = entry.member("message");
+  const Node role = message.member("role");
+  if (is_text(role, "assistant")) {
+    return message.member("usage");
+  }
+  is_task = is_text(role, "toolResult") && is_text(message.member("toolName"), "task");
+  return is_task ? message.member("details").member("usage") : Node();
+}
+
+bool may_have_usage(EntryType type) {
+  switch (type) {
+    case EntryType::message:
+    case EntryType::model_usage:
+    case EntryType::usage:  // this one and the next two of pi only (pi/FORMAT.md C10)
+    case EntryType::compaction:
+    case EntryType::branch_summary:
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <class Node>
+std::optional<Usage> find_usage_in(EntryType type, const Node& entry) {
+  bool is_task = false;
+  const Node object = may_have_usage(type) ? usage_of(type, entry, is_task) : Node();
+  if (object.kind() != NodeKind::object) {
+    return std::nullopt;
+  }
+  Usage usage = kNothing;
+  usage.counts_in = counts_in(type, is_task);
+  std::string_view key;
+  for (typename Node::Cursor members(object); !members.done();) {
+    const Node value = members.next(key);
+    if (double* const sum = sum_of(usage, key)) {
+      *sum = as_addend(value);
+    } else if (key == "cost") {
+      usage.cost = value.kind() == NodeKind::null ? 0 : as_addend(value.member("total"));
+    }
+  }
+  return usage;
+}
 
 /// Entries whose text would be longer than this are treated as too long.
 constexpr std::uint64_t kMaxText = std::uint64_t{64} << 20U;
@@ -482,7 +562,7 @@ Rendered render_slowly(EntryType type, std::string_view raw, Sink& sink) {
   }
   EntryText<SlowNode, Sink> text(sink);
   text.render(type, SlowNode(&document));
-  return {text.images(), find_usage(type, SlowNode(&document))};
+  return {text.images(), find_usage_in(type, SlowNode(&document))};
 }
 
 template <class Sink>
@@ -492,7 +572,7 @@ Rendered render(EntryType type, std::string_view raw, Sink& sink) {
   if (parser->parse(raw.data(), raw.size()).get(root) == simdjson::SUCCESS) {
     EntryText<FastNode, Sink> text(sink);
     if (text.render(type, FastNode(root))) {
-      return {text.images(), find_usage(type, FastNode(root))};
+      return {text.images(), find_usage_in(type, FastNode(root))};
     }
     sink.rewind();
   }
@@ -523,6 +603,40 @@ std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
     report.emplace().usage = *usage;
   }
   return report;
+}
+
+/// Sets where the image's data is; false for a reference that is not a valid hash. `literal` is a string within `raw`.
+bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
+  const std::string_view spelled = literal.substr(1, literal.size() - 2);
+  const bool escaped = spelled.find('\\') != std::string_view::npos;
+  const std::string text = escaped ? skim::string_value(literal).value_or("")
+                                   : std::string(spelled.substr(0, 2 * context::kBlobPrefix.size() + 64));
+  if (text.starts_with(context::kBlobPrefix)) {
+    image.blob = context::blob_hash(text);
+    return !image.blob.empty();
+  }
+  locate_base64(raw, spelled, image);
+  return true;
+}
+
+void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::vector<ImageRef>& images) {
+  if (!list.starts_with('[')) {
+    return;
+  }
+  skim::Cursor items(list);
+  while (items.next()) {
+    const std::string_view data = skim::member(items.value(), "data");
+    if (!data.starts_with('"') || !skim::is_string(skim::member(items.value(), "type"), "image")) {
+      continue;
+    }
+    ++next.number;
+    ImageRef image = next;
+    const auto mime_type = skim::string_value(skim::member(items.value(), "mimeType"));
+    image.extension = names::image_extension(mime_type.value_or(""));
+    if (locate(raw, data, image)) {
+      images.push_back(std::move(image));
+    }
+  }
 }
 
 }  // namespace
@@ -562,10 +676,10 @@ std::optional<Usage> find_usage(EntryType type, std::string_view raw) {
   BorrowedParser parser;
   simdjson::dom::element root;
   if (parser->parse(raw.data(), raw.size()).get(root) == simdjson::SUCCESS) {
-    return find_usage(type, FastNode(root));
+    return find_usage_in(type, FastNode(root));
   }
   json::Document document;
-  return json::parse(raw, document) ? find_usage(type, SlowNode(&document)) : std::nullopt;
+  return json::parse(raw, document) ? find_usage_in(type, SlowNode(&document)) : std::nullopt;
 }
 
 void render_text_slowly(EntryType type, std::string_view raw, std::string& out) {
@@ -581,52 +695,6 @@ std::string first_words(EntryType type, std::string_view raw, std::size_t column
   render(type, raw, sink);
   return first_line_of(sink.head(), columns);
 }
-
-namespace {
-
-constexpr std::string_view kBlobPrefix = "blob:sha256:";
-constexpr std::size_t kHashDigits = 64;
-
-bool is_blob_hash(std::string_view text) {
-  return text.size() == kHashDigits &&
-         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-}
-
-/// Sets where the image's data is; false for a reference that is not a valid hash. `literal` is a string within `raw`.
-bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
-  const std::string_view spelled = literal.substr(1, literal.size() - 2);
-  const bool escaped = spelled.find('\\') != std::string_view::npos;
-  const std::string text = escaped ? skim::string_value(literal).value_or("")
-                                   : std::string(spelled.substr(0, kBlobPrefix.size() + kHashDigits + 1));
-  if (text.starts_with(kBlobPrefix)) {
-    image.blob = text.substr(kBlobPrefix.size());
-    return is_blob_hash(image.blob);
-  }
-  locate_base64(raw, spelled, image);
-  return true;
-}
-
-void find_in(std::string_view raw, std::string_view list, ImageRef& next, std::vector<ImageRef>& images) {
-  if (!list.starts_with('[')) {
-    return;
-  }
-  skim::Cursor items(list);
-  while (items.next()) {
-    const std::string_view data = skim::member(items.value(), "data");
-    if (!data.starts_with('"') || !skim::is_string(skim::member(items.value(), "type"), "image")) {
-      continue;
-    }
-    ++next.number;
-    ImageRef image = next;
-    const auto mime_type = skim::string_value(skim::member(items.value(), "mimeType"));
-    image.extension = names::image_extension(mime_type.value_or(""));
-    if (locate(raw, data, image)) {
-      images.push_back(std::move(image));
-    }
-  }
-}
-
-}  // namespace
 
 void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vector<ImageRef>& images) {
   const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;

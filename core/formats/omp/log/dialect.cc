@@ -65,6 +65,14 @@ constexpr DialectHints kLengths = [] {
 static_assert(std::all_of(kKeys.begin(), kKeys.end(),
                           [](const Row& row) { return row.key.size() <= kLongestToldKey; }));
 
+/// In the order of Dialect.
+constexpr std::array kRules = {
+    DialectRules{.agent = "omp", .filters_entries = true},
+    DialectRules{.agent = "omp", .filters_entries = true, .lists_old_places = true},
+    DialectRules{.agent = "pi", .names_by_entry = true, .tells_left_leaf = true, .parent_is_path = true},
+};
+static_assert(kRules.size() == static_cast<std::size_t>(Dialect::pi) + 1);
+
 }  // namespace
 
 DialectHints dialect_hint_of(std::string_view key) {
@@ -110,6 +118,10 @@ bool is_pi_type(EntryType type) {
 bool is_omp18_type(EntryType type) {
   return type == EntryType::title_change || type == EntryType::model_usage || type == EntryType::credential_pin ||
          type == EntryType::reset_boundary;
+}
+
+const DialectRules& rules_of(Dialect dialect) {
+  return kRules.at(static_cast<std::size_t>(dialect));
 }
 
 }  // namespace arborfs

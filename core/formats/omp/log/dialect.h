@@ -29,13 +29,28 @@ bool has_omp18_key(DialectHints keys, EntryType type);
 bool has_omp_key(DialectHints keys, EntryType type);
 /// The same, for keys that only pi writes.
 bool has_pi_key(DialectHints keys, EntryType type);
-/// True if omp writes entries of `type` and pi does not.
-bool is_omp_type(EntryType type);
-
 /// True for types that only the younger generation writes (omp/FORMAT.md J3).
 bool is_omp18_type(EntryType type);
-
+/// True if omp of any generation writes entries of `type` and pi does not.
+bool is_omp_type(EntryType type);
 /// Only pi writes these (omp/FORMAT.md O2).
 bool is_pi_type(EntryType type);
+
+/// The differences in how the agents write.
+struct DialectRules {
+  std::string_view agent;
+  /// Entries pass through the persistence filter (persist.h). Otherwise each is written unchanged.
+  bool filters_entries = false;
+  /// The title is an entry of its own (pi/FORMAT.md C6), not a member of the header.
+  bool names_by_entry = false;
+  /// The fromId of a new branch_summary is the leaf that was left (pi/FORMAT.md C9), not its parent (omp/FORMAT.md H7).
+  bool tells_left_leaf = false;
+  /// parentSession is always a path (pi/FORMAT.md B2). Else whole forks and new sessions have an id (omp/FORMAT.md I1).
+  bool parent_is_path = false;
+  /// The header of a moved log lists where the log was before (omp/FORMAT.md G10).
+  bool lists_old_places = false;
+};
+
+const DialectRules& rules_of(Dialect dialect);
 
 }  // namespace arborfs

@@ -8,7 +8,8 @@
 #include "core/base/result_macros.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
-#include "core/json/escapes.h"
+#include "core/json/scan.h"
+#include "core/json/js_text.h"
 #include "core/json/places.h"
 #include "core/log/line_pipeline.h"
 
@@ -16,9 +17,75 @@ namespace arborfs {
 
 namespace {
 
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kSpaceOrNul(" \t\r\n\0", 5);
+
+// Skips NUL bytes and white space; skips NULs eight at a time, because there may be gigabytes of them.
+std::size_t skip_nuls(std::string_view piece, std::size_t at) {
+  for (;;) {
+    std::uint64_t word = 0;
+    while (piece.size() - at >= sizeof word && (std::memcpy(&word, piece.data() + at, sizeof word), word == 0)) {
+      at += sizeof word;
+    }
+    if (at == piece.size() || kSpaceOrNul.find(piece[at]) == std::string_view::npos) {
+      return at;
+    }
+    ++at;
+  }
+}
+
+}  // namespace
+
+void DamageRun::feed(std::string_view piece) {
+  if (blank_) {
+    held_ += piece;
+    const std::string_view rest = trimmed_start(held_);
+    blank_ = rest.empty() || (rest.size() < 3 && static_cast<unsigned char>(rest[0]) >= 0x80);  // one may have 3 bytes
+    held_ = blank_ ? std::string(rest) : std::string();
+  }
+  note_ends(piece);
+  at_ += piece.size();
+}
+
+void DamageRun::note_ends(std::string_view piece) {
+  const std::size_t first = piece.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) {
+    return;
+  }
+  first_ = std::min(first_, at_ + first);
+  last_ = at_ + piece.find_last_not_of(kSpace) + 1;
+  const std::size_t solid = skip_nuls(piece, first);
+  if (solid < piece.size()) {
+    first_solid_ = std::min(first_solid_, at_ + solid);
+    last_solid_ = at_ + piece.find_last_not_of(kSpaceOrNul) + 1;
+  }
+}
+
+std::vector<Damage> DamageRun::runs(Damage::Kind kind) const {
+  std::vector<Damage> found;
+  if (first_ == UINT64_MAX) {
+    return found;
+  }
+  if (first_solid_ == UINT64_MAX) {
+    found.push_back({first_, last_ - first_, Damage::Kind::nul, false});
+    return found;
+  }
+  if (first_ < first_solid_) {
+    found.push_back({first_, first_solid_ - first_, Damage::Kind::nul, false});
+  }
+  found.push_back({first_solid_, last_solid_ - first_solid_, kind, false});
+  if (last_solid_ < last_) {
+    found.push_back({last_solid_, last_ - last_solid_, Damage::Kind::nul, false});
+  }
+  return found;
+}
+
+namespace {
+
 using Phase = ScanPoint::Phase;
 using Verdict = json::ValueScanner::Verdict;
 
+constexpr std::string_view kBlank = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::uint64_t kStreamedFrom = 8 * 1024 * 1024;
 
@@ -26,16 +93,6 @@ constexpr std::uint64_t kStreamedFrom = 8 * 1024 * 1024;
 // when the bytes read again exceed kRescanFloor + kRescanTimes * the size of the log.
 constexpr std::uint64_t kRescanFloor = 64 * 1024 * 1024;
 constexpr std::uint64_t kRescanTimes = 8;
-
-bool is_space(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-std::size_t find_newline(std::string_view text) {
-  const void* found = text.empty() ? nullptr : std::memchr(text.data(), '\n', text.size());
-  return found == nullptr ? std::string_view::npos
-                          : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-}
 
 bool is_escaped(std::string_view string) {
   return string.find('\\') != std::string_view::npos;
@@ -175,30 +232,27 @@ namespace {
 
 constexpr std::size_t kLongestEscape = 12;  // a surrogate pair
 
-// The value of a string literal. Unless `complete`, the literal may have been cut at any byte.
-std::string unescape(std::string_view literal, bool complete) {
+std::optional<std::string> text_in(std::string_view literal) {
   json::Document value;
+  return json::parse(literal, value) && value.IsString() ? std::optional(std::string(json::as_string(value)))
+                                                         : std::nullopt;
+}
+
+// The value of a string literal that may have been cut at any byte, unless it is `complete`.
+std::string unescape(std::string_view literal, bool complete) {
   if (complete) {
-    return json::parse(literal, value) && value.IsString() ? std::string(json::as_string(value)) : std::string();
+    return text_in(literal).value_or("");
   }
   for (std::size_t back = 0; back <= kLongestEscape && back < literal.size(); ++back) {
-    std::string closed(literal.substr(0, literal.size() - back));
-    closed += '"';
-    if (json::parse(closed, value) && value.IsString()) {
-      return std::string(json::as_string(value));
+    if (auto text = text_in(std::string(literal.substr(0, literal.size() - back)) + '"')) {
+      return *std::move(text);
     }
   }
   return {};
 }
 
 std::string spelled_key(std::string_view key) {
-  if (key.find('\\') == std::string_view::npos) {
-    return std::string(key);
-  }
-  std::string literal = "\"";
-  literal += key;
-  literal += '"';
-  return unescape(literal, true);
+  return is_escaped(key) ? text_in('"' + std::string(key) + '"').value_or("") : std::string(key);
 }
 
 // The longest spelling of a key that matters here: every letter as \u00xx.
@@ -261,6 +315,8 @@ class RecordScanner::StreamedRecord final : public json::FieldObserver {
     std::uint64_t end = 0;
     char opener = 0;
   };
+  /// The field that a member is for; null for other members.
+  FieldValue* field_for(std::string_view parent_key, std::string_view key);
   void take(FieldValue& field, std::string_view raw, bool complete);
   Result<void> read_container(LogWindow& window, std::uint64_t base, const Container& container, FieldValue& field);
 
@@ -277,41 +333,36 @@ void RecordScanner::StreamedRecord::reset() {
   open_ = nullptr;
 }
 
-void RecordScanner::StreamedRecord::on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw,
-                                              bool complete) {
+FieldValue* RecordScanner::StreamedRecord::field_for(std::string_view parent_key, std::string_view key) {
   if (key.size() > kLongestKey || parent_key.size() > kLongestKey) {
-    return;
+    return nullptr;
   }
   const std::string name = spelled_key(key);
   if (!parent_key.empty()) {
-    if (name == "role" && spelled_key(parent_key) == "message") {
-      take(record_.role, raw, complete);
-    }
-    return;
+    return name == "role" && spelled_key(parent_key) == "message" ? &record_.role : nullptr;
   }
   if (name == "message") {
     record_.role = FieldValue();
-  } else if (FieldValue* field = field_of(record_, name)) {
+    return nullptr;
+  }
+  FieldValue* const field = field_of(record_, name);
+  record_.hints |= field == nullptr ? dialect_hint_of(name) : 0;
+  return field;
+}
+
+void RecordScanner::StreamedRecord::on_scalar(std::string_view parent_key, std::string_view key, std::string_view raw,
+                                              bool complete) {
+  if (FieldValue* const field = field_for(parent_key, key)) {
     take(*field, raw, complete);
-  } else {
-    record_.hints |= dialect_hint_of(name);
   }
 }
 
 void RecordScanner::StreamedRecord::on_container(std::string_view key, char opener, std::uint64_t offset) {
   open_ = nullptr;
-  if (key.size() > kLongestKey) {
-    return;
-  }
-  const std::string name = spelled_key(key);
-  if (name == "message") {
-    record_.role = FieldValue();
-  } else if (FieldValue* field = field_of(record_, name)) {
+  if (FieldValue* const field = field_for("", key)) {
     *field = FieldValue();
     field->kind = FieldValue::Kind::container;
     open_ = &containers_.insert_or_assign(field, Container{offset, offset, opener}).first->second;
-  } else {
-    record_.hints |= dialect_hint_of(name);
   }
 }
 
@@ -433,13 +484,11 @@ Result<RecordScanner::Found> RecordScanner::find_value() {
     at_ = {at_.offset + kByteOrderMark.size(), Phase::before_value};
     return Found::nothing;
   }
-  std::size_t skipped = 0;
-  while (skipped < text.size() && is_space((text)[skipped])) {
-    ++skipped;
-    if ((text)[skipped - 1] == '\n') {
-      at_ = {at_.offset + skipped, Phase::line_start};
-      return Found::nothing;
-    }
+  const std::size_t found = text.find_first_not_of(kBlank);
+  const std::size_t skipped = found == std::string_view::npos ? text.size() : found;
+  if (found != std::string_view::npos && text[found] == '\n') {
+    at_ = {at_.offset + found + 1, Phase::line_start};
+    return Found::nothing;
   }
   if (skipped != 0) {
     at_ = {at_.offset + skipped, Phase::before_value};
@@ -455,13 +504,13 @@ Result<RecordScanner::Found> RecordScanner::end_line() {
     if (text.empty()) {
       return Found::end;
     }
-    const auto rest = std::find_if_not(text.begin(), text.end(), [](char c) { return c != '\n' && is_space(c); });
-    offset += static_cast<std::uint64_t>(rest - text.begin());
-    if (rest == text.end()) {
+    const std::size_t rest = text.find_first_not_of(kBlank);
+    if (rest == std::string_view::npos) {
+      offset += text.size();
       continue;
     }
-    if (*rest == '\n') {
-      at_ = {offset + 1, Phase::line_start};
+    if (text[rest] == '\n') {
+      at_ = {offset + rest + 1, Phase::line_start};
       return Found::nothing;
     }
     return drop_line(at_.offset, Damage::Kind::fused);
@@ -552,7 +601,7 @@ Result<bool> RecordScanner::measure(DamageRun& run, bool whole_line) {
     if (text.empty()) {
       return false;
     }
-    const std::size_t newline = whole_line ? find_newline(text) : std::string_view::npos;
+    const std::size_t newline = whole_line ? text.find('\n') : std::string_view::npos;
     const std::size_t count = newline == std::string_view::npos ? text.size() : newline;
     run.feed(text.substr(0, count));
     at_.offset += count;

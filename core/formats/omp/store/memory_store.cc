@@ -11,9 +11,9 @@
 
 #include "core/base/hash.h"
 #include "core/base/result_macros.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/log/log_file.h"
-#include "core/store/log_change.h"
 
 namespace arborfs {
 
@@ -97,24 +97,38 @@ Result<SharedFd> fd_of(LogDraft& draft) {
   return std::make_shared<const UniqueFd>(std::move(fd));
 }
 
-class MemoryLogWriter : public LogChange {
+/// The lock of a log in memory.
+class ShelfLock {
  public:
-  MemoryLogWriter(Disk& disk, std::shared_ptr<Shelf> shelf, LogPlace place, SharedFd file, File reader,
-                  const FileStat& stat)
-      : LogChange(disk, std::move(reader), stat),
+  ShelfLock(std::shared_ptr<Shelf> shelf, LogPlace place) : shelf_(std::move(shelf)), place_(std::move(place)) {}
+  ~ShelfLock() {
+    const std::lock_guard lock(shelf_->mutex);
+    shelf_->locked.erase(place_);
+  }
+  ShelfLock(const ShelfLock&) = delete;
+  ShelfLock& operator=(const ShelfLock&) = delete;
+
+ private:
+  const std::shared_ptr<Shelf> shelf_;
+  const LogPlace place_;
+};
+
+/// Null if another writer has it.
+std::shared_ptr<const ShelfLock> lock_log(const std::shared_ptr<Shelf>& shelf, const LogPlace& place) {
+  const std::lock_guard lock(shelf->mutex);
+  return shelf->locked.insert(place).second ? std::make_shared<const ShelfLock>(shelf, place) : nullptr;
+}
+
+class MemoryLogWriter final : public LogWriter {
+ public:
+  MemoryLogWriter(Disk& disk, std::shared_ptr<Shelf> shelf, LogPlace place, std::shared_ptr<const ShelfLock> lock,
+                  SharedFd file, File reader, const FileStat& stat)
+      : LogWriter(disk, nullptr, place.file, std::move(lock), std::move(reader), stat),
         shelf_(std::move(shelf)),
         place_(std::move(place)),
         file_(std::move(file)) {}
-  ~MemoryLogWriter() override { unlock(); }
-  /// False if another writer has the lock. Call it before anything else.
-  bool lock() {
-    const std::lock_guard lock(shelf_->mutex);
-    is_locked_ = shelf_->locked.insert(place_).second;
-    return is_locked_;
-  }
 
   [[nodiscard]] bool is_open_elsewhere() const override { return false; }
-  void release() override { unlock(); }
   [[nodiscard]] Result<FileStat> stat_name() const override {
     const auto file = shelf_->find(place_);
     ASSIGN_OR_RETURN(const auto reader, file ? open_reader(file) : Result<File>(Errc::not_found, "the log is gone"));
@@ -131,29 +145,17 @@ class MemoryLogWriter : public LogChange {
     shelf_->logs[place_] = std::move(file);
     return {};
   }
-  Result<void> sync_names() override { return {}; }
 
  private:
-  void unlock() {
-    if (is_locked_) {
-      const std::lock_guard lock(shelf_->mutex);
-      shelf_->locked.erase(place_);
-      is_locked_ = false;
-    }
-  }
   const std::shared_ptr<Shelf> shelf_;
   const LogPlace place_;
   const SharedFd file_;
-  bool is_locked_ = false;
 };
 
-class MemoryStore : public SessionStore {
+class MemoryStore final : public SessionStore, public LogFiles {
  public:
-  explicit MemoryStore(Disk& disk) : disk_(disk) {}
+  explicit MemoryStore(Disk& disk) : SessionStore(omp_format(), {}, disk, std::make_shared<MemoryBlobs>()) {}
 
-  [[nodiscard]] const Format& format() const override { return omp_format(); }
-  [[nodiscard]] const StorePaths& paths() const override { return paths_; }
-  [[nodiscard]] Disk& disk() const override { return disk_; }
   [[nodiscard]] bool present() const override { return true; }
 
   [[nodiscard]] bool is_log_name(std::string_view /*file*/) const override { return true; }
@@ -186,7 +188,7 @@ class MemoryStore : public SessionStore {
     return found;
   }
 
-  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
+  [[nodiscard]] Result<FileStat> stat(const LogPlace& place, const Dir* /*in*/ = nullptr) const override {
     ASSIGN_OR_RETURN(const auto reader, reader_of(place));
     return reader.stat();
   }
@@ -197,22 +199,22 @@ class MemoryStore : public SessionStore {
   }
 
   [[nodiscard]] Result<Dir> folder(const LogPlace& /*place*/) const override { return nothing_there(); }
-  [[nodiscard]] Result<Dir> artifacts(const LogPlace& /*place*/) const override { return nothing_there(); }
-  [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const override { return {}; }
-  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
     const auto file = shelf_->find(place);
     ASSIGN_OR_RETURN(auto reader, file ? open_reader(file) : Result<File>(nothing_there()));
     ASSIGN_OR_RETURN(const auto st, reader.stat());
-    auto writer = std::make_unique<MemoryLogWriter>(disk_, shelf_, place, file, std::move(reader), st);
-    return writer->lock() ? Result<std::unique_ptr<LogWriter>>(std::move(writer))
-                          : Error{Errc::busy, "another writer holds the log's lock"};
+    auto lock = lock_log(shelf_, place);
+    if (lock == nullptr) {
+      return Error{Errc::busy, "another writer holds the log's lock"};
+    }
+    return std::unique_ptr<LogWriter>(
+        std::make_unique<MemoryLogWriter>(disk(), shelf_, place, std::move(lock), file, std::move(reader), st));
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/, mode_t /*permissions*/) override {
     ASSIGN_OR_RETURN(auto fd, make_file("log"));
-    return TempFile::nameless(disk_, std::move(fd));
+    return TempFile::nameless(disk(), std::move(fd));
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
@@ -250,17 +252,10 @@ class MemoryStore : public SessionStore {
     return file ? open_reader(file) : Result<File>(nothing_there());
   }
 
-  Disk& disk_;
-  const StorePaths paths_;
-  const std::shared_ptr<BlobStore> blobs_ = make_memory_blobs();
   const std::shared_ptr<Shelf> shelf_ = std::make_shared<Shelf>();
 };
 
 }  // namespace
-
-std::shared_ptr<BlobStore> make_memory_blobs() {
-  return std::make_shared<MemoryBlobs>();
-}
 
 std::shared_ptr<SessionStore> make_memory_store(Disk& disk) {
   return std::make_shared<MemoryStore>(disk);

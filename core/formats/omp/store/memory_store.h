@@ -12,7 +12,4 @@ namespace arborfs {
 /// `disk` outlives it.
 std::shared_ptr<SessionStore> make_memory_store(Disk& disk = Disk::real());
 
-/// Blobs in memory, gone with the object.
-std::shared_ptr<BlobStore> make_memory_blobs();
-
 }  // namespace arborfs

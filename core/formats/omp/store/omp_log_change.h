@@ -1,15 +1,67 @@
 // Changes to the file store of omp and pi: the log under the agents' lock, drafts in its folder, renames of a log with
-// all its files. For omp_store.cc; one object is used by one thread.
+// all its files. One object is used by one thread.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/store/omp_file_lock.h"
+#include "core/os/disk.h"
+#include "core/store/log_writer.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {
+
+/// The lock that the younger agents take around every append and every rename of a log (omp/FORMAT.md G4, G5): an
+/// abstract socket, then the file `.<log>.lock` with pid and time. Held for the write only, never across a sync
+/// (CONTRACT.md 5.5). If a process dies while it holds the lock, others are not blocked: the kernel closes the socket,
+/// and the next process takes over the file at once. Two holders in one process exclude each other just as two
+/// processes do.
+class OmpFileLock {
+ public:
+  /// How long the agents wait before they give up.
+  static constexpr std::chrono::milliseconds kPatience{500};
+
+  /// `folder_path` is the folder's absolute path as the agents spell it. `folder` is the same folder; it and `disk`
+  /// must outlive the lock. Errors: busy if another process or thread holds the lock for longer than `patience`; io,
+  /// permission, no_space.
+  static Result<OmpFileLock> take(Disk& disk, const Dir& folder, const std::string& folder_path,
+                                  const std::string& log_name, std::chrono::milliseconds patience = kPatience);
+  /// Fails as take() would if the lock file is another process's and stays. Takes nothing.
+  static Result<void> probe(const Dir& folder, const std::string& log_name);
+  ~OmpFileLock();
+  OmpFileLock(OmpFileLock&& other) noexcept;
+  OmpFileLock& operator=(OmpFileLock&&) = delete;
+  OmpFileLock(const OmpFileLock&) = delete;
+  OmpFileLock& operator=(const OmpFileLock&) = delete;
+  void release();
+
+ private:
+  OmpFileLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file);
+  Disk* disk_;
+  const Dir* folder_;
+  UniqueFd gate_;
+  std::string file_;  // "" once released
+};
+
+std::string lock_file_name(const std::string& log_name);
+
+/// Which gates are held at the moment. Any thread.
+class GateProbe {
+ public:
+  GateProbe();
+  /// True if some process owns the gate of this path, spelled as the agents spell it. Does not take the gate, so it
+  /// blocks no other process.
+  [[nodiscard]] bool is_held(const std::string& path) const;
+
+ private:
+  UniqueFd socket_;
+};
+
+/// The process that a lock file names; 0 if there is no file or it is malformed.
+long lock_file_pid(const Dir& folder, const std::string& log_name);
 
 /// `folder_path` is the absolute path of the log's folder, as the agents spell it.
 Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
@@ -22,7 +74,7 @@ Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, b
 /// each call.
 std::string omp_temporary_name(const std::string& file);
 
-/// SessionStore::draft and redraft. `file`: the name that it will get in the folder.
+/// LogFiles::draft and redraft. `file`: the name that it will get in the folder.
 Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
 Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
                                                     const File& replaced);

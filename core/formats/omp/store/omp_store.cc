@@ -9,12 +9,13 @@
 #include <string_view>
 
 #include "core/base/result_macros.h"
-#include "core/formats/omp/history/omp_history.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/omp_history.h"
 #include "core/formats/omp/store/omp_log_change.h"
-#include "core/log/log_file.h"
 #include "core/store/log_listing.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 
@@ -81,29 +82,26 @@ void add_logs_below(const Dir& dir, const LogPlace& place, std::string_view why,
   }
 }
 
-class OmpStore : public SessionStore {
+class OmpStore final : public SessionStore,
+                       public LogFiles,
+                       public HasArtifacts,
+                       public HasBreadcrumbs,
+                       public HasLockFiles {
  public:
   OmpStore(StorePaths paths, Disk& disk, const Format& format, LogLayout layout, LogOwner owner)
-      : paths_(std::move(paths)),
-        disk_(disk),
-        format_(format),
+      : SessionStore(format, paths, disk, make_file_blobs(paths.blobs, disk),
+                     &format == &omp_format() ? make_omp_history(paths.sessions, disk) : nullptr),
         layout_(layout),
-        owner_(owner),
-        blobs_(make_file_blobs(paths_.blobs, disk)),
-        history_(&format == &omp_format() ? make_omp_history(paths_.sessions, disk) : nullptr) {}
+        owner_(owner) {}
 
-  [[nodiscard]] const Format& format() const override { return format_; }
   /// Logs of omp and of pi may be in one folder, whatever its name: their headers and entries distinguish them, unless
   /// the user has said whose they are.
   [[nodiscard]] const Format* owner_of(const Header& header) const override {
     return !header.valid || owner_ == LogOwner::named ? nullptr : header.of_other_agent ? &pi_format() : &omp_format();
   }
-  [[nodiscard]] const StorePaths& paths() const override { return paths_; }
-  [[nodiscard]] Disk& disk() const override { return disk_; }
-  [[nodiscard]] bool present() const override { return Dir::open_root(paths_.sessions).has_value(); }
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
-    ASSIGN_OR_RETURN(auto root, Dir::open_root(paths_.sessions));
+    ASSIGN_OR_RETURN(auto root, Dir::open_root(paths().sessions));
     std::vector<std::string> names;
     if (layout_ == LogLayout::flat) {
       names.emplace_back(kSessionsItself);
@@ -150,19 +148,6 @@ class OmpStore : public SessionStore {
     return found;
   }
 
-  [[nodiscard]] Result<FileStat> stat(const LogPlace& place) const override {
-    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
-    return stat_log(dir, place.file);
-  }
-
-  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& place) const override {
-    ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
-    return LogFile::open(dir, place.file, [sessions = paths_.sessions, place]() -> Result<File> {
-      ASSIGN_OR_RETURN(const auto folder, open_in_sessions(sessions, place.folder));
-      return File::follow_in(folder, place.file);
-    });
-  }
-
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return open_folder(place.folder); }
 
   [[nodiscard]] Result<Dir> artifacts(const LogPlace& place) const override {
@@ -172,7 +157,7 @@ class OmpStore : public SessionStore {
 
   [[nodiscard]] std::vector<Breadcrumb> breadcrumbs() const override {
     std::vector<Breadcrumb> found;
-    auto dir = Dir::open_root(paths_.terminals);
+    auto dir = Dir::open_root(paths().terminals);
     if (!dir) {
       return found;
     }
@@ -190,25 +175,21 @@ class OmpStore : public SessionStore {
     return found;
   }
 
-  [[nodiscard]] PromptHistory* prompt_history() const override { return history_.get(); }
-
   [[nodiscard]] std::string lock_file_name(const std::string& file) const override {
     return arborfs::lock_file_name(file);
   }
   [[nodiscard]] long lock_holder(const Dir& folder, const std::string& file) const override {
-    return read_lock_file(folder, file).pid;
+    return lock_file_pid(folder, file);
   }
-
-  [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const override { return blobs_; }
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
-    return open_omp_writer(disk_, std::move(dir), folder_path(paths_.sessions, place.folder), place.file);
+    return open_omp_writer(disk(), std::move(dir), folder_path(paths().sessions, place.folder), place.file);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) override {
     ASSIGN_OR_RETURN(auto dir, make_folder(place.folder));
-    return start_omp_draft(disk_, std::move(dir), place.file, permissions);
+    return start_omp_draft(disk(), std::move(dir), place.file, permissions);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
@@ -217,7 +198,7 @@ class OmpStore : public SessionStore {
     if (to.folder != place.folder) {
       ASSIGN_OR_RETURN(dir, make_folder(to.folder));
     }
-    return start_omp_redraft(disk_, std::move(dir), to.file, replaced);
+    return start_omp_redraft(disk(), std::move(dir), to.file, replaced);
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
@@ -227,40 +208,40 @@ class OmpStore : public SessionStore {
   Result<void> move(const LogPlace& from, const LogPlace& to) override {
     ASSIGN_OR_RETURN(const auto source, open_folder(from.folder));
     ASSIGN_OR_RETURN(const auto target, make_folder(to.folder));
-    return move_omp_log(disk_, source, from.file, target, to.file);
+    return move_omp_log(disk(), source, from.file, target, to.file);
   }
 
  private:
   /// The folder of a project; creates it, and the sessions folder, if missing.
   [[nodiscard]] Result<Dir> make_folder(const std::string& folder) {
     if (!has(folder)) {
-      return Error{Errc::unsupported, "the store at " + paths_.sessions + " has no folders for projects"};
+      return Error{Errc::unsupported, "the store at " + paths().sessions + " has no folders for projects"};
     }
     if (auto there = open_folder(folder); there || there.error().code != Errc::not_found) {
       return there;
     }
-    auto root = Dir::open_root(paths_.sessions);
+    auto root = Dir::open_root(paths().sessions);
     if (!root && root.error().code == Errc::not_found) {
-      const std::filesystem::path sessions = paths_.sessions;
+      const std::filesystem::path sessions = paths().sessions;
       ASSIGN_OR_RETURN(const auto above, Dir::open_root(sessions.parent_path().string()));
-      RETURN_IF_ERROR(disk_.make_folder(above, sessions.filename().string(), kFolderMode));
-      RETURN_IF_ERROR(disk_.sync_folder(above));
-      root = Dir::open_root(paths_.sessions);
+      RETURN_IF_ERROR(disk().make_folder(above, sessions.filename().string(), kFolderMode));
+      RETURN_IF_ERROR(disk().sync_folder(above));
+      root = Dir::open_root(paths().sessions);
     }
     if (!root || folder == kSessionsItself) {
       return root;
     }
-    RETURN_IF_ERROR(disk_.make_folder(*root, folder, kFolderMode));
-    RETURN_IF_ERROR(disk_.sync_folder(*root));
+    RETURN_IF_ERROR(disk().make_folder(*root, folder, kFolderMode));
+    RETURN_IF_ERROR(disk().sync_folder(*root));
     return root->open_in(folder);
   }
 
   [[nodiscard]] Result<Dir> open_folder(const std::string& folder) const {
-    return has(folder) ? open_in_sessions(paths_.sessions, folder) : Result<Dir>(Errc::not_found, "no sessions folder");
-  }
-
-  static Result<Dir> open_in_sessions(const std::string& sessions, const std::string& folder) {
-    return folder == kSessionsItself ? Dir::open_root(sessions) : Dir::follow_below_root(sessions, folder);
+    if (!has(folder)) {
+      return Error{Errc::not_found, "no sessions folder"};
+    }
+    return folder == kSessionsItself ? Dir::open_root(paths().sessions)
+                                     : Dir::follow_below_root(paths().sessions, folder);
   }
 
   /// True if a folder of this name may contain logs.
@@ -287,13 +268,8 @@ class OmpStore : public SessionStore {
     return crumb;
   }
 
-  const StorePaths paths_;
-  Disk& disk_;
-  const Format& format_;
   const LogLayout layout_;
   const LogOwner owner_;
-  const std::shared_ptr<BlobStore> blobs_;
-  const std::unique_ptr<PromptHistory> history_;  // null for pi, which keeps none
 };
 
 }  // namespace

@@ -1,0 +1,27 @@
+// Claude Code's sessions: transcripts of JSON lines. See FORMAT.md in this folder for the facts. Read only.
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs::claude {
+
+const Format& format();
+const LogReader& reader();
+const RecordRenderer& renderer();
+
+/// Claude Code's default folder: $CLAUDE_CONFIG_DIR, else ~/.claude.
+std::string own_dir();
+
+/// The folder that some versions used instead, $XDG_CONFIG_HOME/claude, else ~/.config/claude, if it has transcripts
+/// (claude/FORMAT.md A1). Nothing if $CLAUDE_CONFIG_DIR names one.
+std::optional<std::string> other_dir();
+
+/// The store in that folder, which need not exist. `disk` outlives it.
+std::shared_ptr<SessionStore> make_store(const std::string& config_dir, Disk& disk);
+
+}  // namespace arborfs::claude

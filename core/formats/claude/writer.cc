@@ -1,0 +1,423 @@
+#include "core/formats/claude/writer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result_macros.h"
+#include "core/formats/claude/sent_pieces.h"
+#include "core/json/date.h"
+#include "core/json/document.h"
+#include "core/json/js_text.h"
+#include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
+#include "core/os/temp_file.h"
+#include "core/writer/conversation.h"
+#include "core/writer/new_file.h"
+#include "core/writer/commit.h"
+
+namespace arborfs::claude {
+namespace {
+
+using Kind = TurnPart::Kind;
+
+std::string spelled(std::string_view text) {
+  return json::stringify_string(text);
+}
+
+std::string text_block(std::string_view text) {
+  return R"({"type":"text","text":)" + spelled(text) + "}";
+}
+
+std::string title_row(const std::string& title, const std::string& session) {
+  return title.empty() ? ""
+                       : R"({"type":"custom-title","customTitle":)" + spelled(title) + R"(,"sessionId":)" +
+                             spelled(session) + "}\n";
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// Unique ids of tool calls, made of characters that the model's interface accepts.
+class CallIds {
+ public:
+  const std::string& of(const std::string& id) {
+    const auto [known, is_new] = ids_.try_emplace(id);
+    if (is_new) {
+      std::string plain = id;
+      std::replace_if(
+          plain.begin(), plain.end(), [](char c) { return !is_plain(c) && c != '_' && c != '-'; }, '_');
+      known->second = plain;
+      for (std::size_t n = 2; !taken_.insert(known->second).second; ++n) {
+        known->second = plain + "-" + std::to_string(n);
+      }
+    }
+    return known->second;
+  }
+
+ private:
+  std::map<std::string, std::string> ids_;
+  std::set<std::string> taken_;
+};
+
+std::string image_block(const TurnImage& image) {
+  return R"({"type":"image","source":{"type":"base64","media_type":)" + spelled(image.media_type) + R"(,"data":)" +
+         spelled(image.base64) + "}}";
+}
+
+class Rows {
+ public:
+  Rows(const Conversation& conversation, const std::string& session, AsText& counts)
+      : conversation_(conversation), session_(session), counts_(counts) {}
+
+  Result<std::string> make() {
+    for (const Turn& turn : conversation_.turns) {
+      RETURN_IF_ERROR(turn.speaker == Turn::Speaker::user        ? add_prompt(turn)
+                      : turn.speaker == Turn::Speaker::assistant ? add_reply(turn)
+                                                                 : add_results(turn));
+    }
+    return rows_ + title_row(conversation_.title, session_);
+  }
+
+ private:
+  Result<void> add_row(std::string_view type, std::string_view message, std::int64_t time_ms) {
+    ASSIGN_OR_RETURN(auto uuid, new_uuid());
+    rows_.append(R"({"parentUuid":)").append(last_.empty() ? "null" : spelled(last_));
+    rows_.append(R"(,"isSidechain":false,"userType":"external","cwd":)").append(spelled(conversation_.cwd));
+    rows_.append(R"(,"sessionId":)").append(spelled(session_));
+    rows_.append(R"(,"type":)").append(spelled(type)).append(R"(,"message":)").append(message);
+    rows_.append(R"(,"uuid":)").append(spelled(uuid));
+    rows_.append(R"(,"timestamp":)").append(spelled(json::iso_time(time_ms))).append("}\n");
+    last_ = std::move(uuid);
+    return {};
+  }
+
+  Result<void> add_prompt(const Turn& turn) {
+    const bool is_text = turn.parts.size() == 1 && turn.parts.front().kind == Kind::text;
+    return add_row("user",
+                   R"({"role":"user","content":)" +
+                       (is_text ? spelled(turn.parts.front().text) : "[" + blocks_of(turn) + "]") + "}",
+                   turn.time_ms);
+  }
+
+  std::string blocks_of(const Turn& turn) {
+    std::string blocks;
+    for (const TurnPart& part : turn.parts) {
+      blocks.append(blocks.empty() ? "" : ",").append(block_of(part));
+    }
+    return blocks;
+  }
+
+  /// Reasoning is text: the program sends it back to the model, which accepts only reasoning that it has signed.
+  std::string block_of(const TurnPart& part) {
+    switch (part.kind) {
+      case Kind::reasoning:
+        return text_block(reasoning_as_text(part.text, counts_));
+      case Kind::tool_call:
+        return R"({"type":"tool_use","id":)" + spelled(ids_.of(part.call_id)) + R"(,"name":)" + spelled(part.tool) +
+               R"(,"input":)" + part.text + "}";
+      case Kind::image:
+        return image_block(part.images.front());
+      default:
+        return text_block(part.text);
+    }
+  }
+
+  /// One row per block; all rows share the id of the message.
+  Result<void> add_reply(const Turn& turn) {
+    ASSIGN_OR_RETURN(auto uuid, new_uuid());
+    std::erase(uuid, '-');
+    const bool calls = std::any_of(turn.parts.begin(), turn.parts.end(),
+                                   [](const TurnPart& part) { return part.kind == Kind::tool_call; });
+    const std::string head = R"({"id":"msg_)" + uuid + R"(","type":"message","role":"assistant","model":)" +
+                             spelled(turn.model.empty() ? "unknown" : turn.model) + R"(,"content":[)";
+    const std::string tail = R"(],"stop_reason":)" + std::string(calls ? R"("tool_use")" : R"("end_turn")") +
+                             R"(,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0,)"
+                             R"("cache_creation_input_tokens":0,"cache_read_input_tokens":0}})";
+    for (const TurnPart& part : turn.parts) {
+      RETURN_IF_ERROR(add_row("assistant", head + block_of(part) + tail, turn.time_ms));
+    }
+    return {};
+  }
+
+  Result<void> add_results(const Turn& turn) {
+    for (const TurnPart& result : turn.parts) {
+      std::string content = spelled(result.text);
+      if (!result.images.empty()) {
+        content = is_blank(result.text) ? "" : text_block(result.text);
+        for (const TurnImage& image : result.images) {
+          content.append(content.empty() ? "" : ",").append(image_block(image));
+        }
+        content = "[" + content + "]";
+      }
+      RETURN_IF_ERROR(add_row("user",
+                              R"({"role":"user","content":[{"tool_use_id":)" + spelled(ids_.of(result.call_id)) +
+                                  R"(,"type":"tool_result","content":)" + content +
+                                  (result.is_error ? R"(,"is_error":true)" : "") + "}]}",
+                              turn.time_ms));
+    }
+    return {};
+  }
+
+  const Conversation& conversation_;
+  const std::string& session_;
+  AsText& counts_;
+  std::string rows_;
+  std::string last_;  // the uuid of the last row
+  CallIds ids_;
+};
+
+bool is_of_type(std::string_view block, std::string_view type) {
+  return skim::is_string(skim::member(block, "type"), type);
+}
+
+std::string_view blocks_of(std::string_view row) {
+  return skim::member(skim::member(row, "message"), "content");
+}
+
+/// The calls of a list of rows that have no result after them, and the results that have no call before them: each by
+/// its number among all blocks.
+class Unanswered {
+ public:
+  void take(std::string_view row) {
+    for (skim::Cursor blocks(blocks_of(row)); blocks.next(); ++block_) {
+      if (is_of_type(blocks.value(), "tool_use")) {
+        open_[skim::text_member(blocks.value(), "id")].push_back(block_);
+        found_.insert(block_);
+      } else if (is_of_type(blocks.value(), "tool_result")) {
+        answer(skim::text_member(blocks.value(), "tool_use_id"));
+      }
+    }
+  }
+  [[nodiscard]] bool contains(std::size_t block) const { return found_.contains(block); }
+
+ private:
+  void answer(const std::string& id) {
+    const auto calls = open_.find(id);
+    if (calls == open_.end() || calls->second.empty()) {
+      found_.insert(block_);
+      return;
+    }
+    found_.erase(calls->second.front());
+    calls->second.erase(calls->second.begin());
+  }
+
+  std::map<std::string, std::vector<std::size_t>> open_;
+  std::set<std::size_t> found_;
+  std::size_t block_ = 0;
+};
+
+/// A call or a result as text that says what it was; images of a result stay.
+std::string block_as_text(std::string_view block) {
+  if (is_of_type(block, "tool_use")) {
+    const std::string_view input = skim::member(block, "input");
+    return text_block(call_as_text(skim::text_member(block, "name"), input.empty() ? "{}" : std::string(input)));
+  }
+  const std::string_view content = skim::member(block, "content");
+  std::string text = skim::string_value(content).value_or("");
+  std::string images;
+  for (skim::Cursor inner(content); inner.next();) {
+    if (is_of_type(inner.value(), "image")) {
+      images.append(",").append(inner.value());
+    } else {
+      text.append(text.empty() ? "" : "\n").append(skim::text_member(inner.value(), "text"));
+    }
+  }
+  return text_block(stray_result_as_text("", text)) + images;
+}
+
+class RowCopies {
+ public:
+  RowCopies(const Conversation& conversation, const std::string& session)
+      : conversation_(conversation), session_(json::stringify_string(session)) {}
+
+  Result<std::string> make(const SpokenPath& spoken) {
+    ASSIGN_OR_RETURN(const auto pieces, sent_pieces(spoken.path, *spoken.log, spoken.reach));
+    std::vector<Piece> rows;
+    for (const Piece& piece : pieces) {
+      if (rows.empty() || rows.back().row != piece.row) {
+        rows.push_back(piece);
+      }
+    }
+    for (const Piece& row : rows) {
+      ASSIGN_OR_RETURN(const auto raw, read_spoken(*spoken.log, row.row, row.row_length));
+      unanswered_.take(raw);
+    }
+    for (const Piece& row : rows) {
+      ASSIGN_OR_RETURN(const auto raw, read_spoken(*spoken.log, row.row, row.row_length));
+      RETURN_IF_ERROR(add(raw));
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  Result<void> add(std::string_view raw) {
+    std::string uuid = skim::text_member(raw, "uuid");
+    if (uuid.empty() || !uuids_.insert(uuid).second) {
+      ASSIGN_OR_RETURN(uuid, new_uuid());
+    }
+    const std::string parent = last_.empty() ? "null" : json::stringify_string(last_);
+    first_cwd_ = lines_.empty() ? skim::text_member(raw, "cwd") : first_cwd_;
+    lines_ += R"({"parentUuid":)" + parent + R"(,"isSidechain":false,"uuid":)" + json::stringify_string(uuid) +
+              R"(,"sessionId":)" + session_;
+    for (skim::Cursor members(raw); members.next();) {
+      if (!is_ours(members)) {
+        lines_.append(",\"").append(members.key()).append("\":").append(value_of(members));
+      }
+    }
+    lines_ += "}\n";
+    last_ = std::move(uuid);
+    return lines_.size() > kMaxConversation ? Result<void>(conversation_too_long()) : Result<void>();
+  }
+
+  static bool is_ours(const skim::Cursor& member) {
+    return member.key_is("parentUuid") || member.key_is("isSidechain") || member.key_is("uuid") ||
+           member.key_is("sessionId");
+  }
+
+  std::string value_of(const skim::Cursor& member) {
+    if (member.key_is("message")) {
+      return message_of(member.value());
+    }
+    const bool is_home = member.key_is("cwd") && skim::is_string(member.value(), first_cwd_);
+    return is_home ? json::stringify_string(conversation_.cwd) : std::string(member.value());
+  }
+
+  /// The message with text in place of blocks that the model's interface refuses.
+  std::string message_of(std::string_view message) {
+    const std::string_view content = skim::member(message, "content");
+    std::string blocks;
+    bool is_changed = false;
+    for (skim::Cursor list(content); list.next(); ++block_) {
+      const bool is_refused = unanswered_.contains(block_);
+      is_changed = is_changed || is_refused;
+      blocks.append(blocks.empty() ? "" : ",")
+          .append(is_refused ? block_as_text(list.value()) : std::string(list.value()));
+    }
+    if (!is_changed) {
+      return std::string(message);
+    }
+    std::string made = "{";
+    for (skim::Cursor members(message); members.next();) {
+      made.append(made.size() > 1 ? ",\"" : "\"").append(members.key()).append("\":");
+      made.append(members.key_is("content") ? "[" + blocks + "]" : std::string(members.value()));
+    }
+    return made + "}";
+  }
+
+  const Conversation& conversation_;
+  const std::string session_;  // as JSON
+  Unanswered unanswered_;
+  std::size_t block_ = 0;  // the next one of all rows
+  std::string lines_;
+  std::string last_;  // the uuid of the last row
+  std::string first_cwd_;
+  std::set<std::string> uuids_;
+};
+
+constexpr std::size_t kLongest = 200;  // of a name without a hash
+
+bool is_plain(char32_t c) {
+  return (c >= U'a' && c <= U'z') || (c >= U'A' && c <= U'Z') || (c >= U'0' && c <= U'9');
+}
+
+std::string base36(std::uint32_t number) {
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36]);
+    number /= 36;
+  } while (number != 0);
+  return digits;
+}
+
+/// Calls take(unit) for each UTF-16 unit of text in UTF-8.
+template <class Take>
+void each_unit(std::string_view text, const Take& take) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    char32_t point = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+      point = point << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
+    }
+    at += length;
+    if (point >= 0x10000) {
+      take(static_cast<char32_t>(0xD800 + ((point - 0x10000) >> 10U)));
+      point = 0xDC00 + ((point - 0x10000) & 0x3FFU);
+    }
+    take(point);
+  }
+}
+
+}  // namespace
+
+void Writer::take_back_parts() {
+  for (const auto& store : catalog().stores()) {
+    const auto projects = store->format().agent == "claude" ? Dir::open_below_root(store->paths().agent_dir, "projects")
+                                                            : Result<Dir>(Errc::not_found, "");
+    const auto names = projects ? projects->list() : Result<std::vector<DirEntry>>(projects.error());
+    for (const DirEntry& name : names ? *names : std::vector<DirEntry>()) {
+      if (const auto folder = projects->open_in(name.name)) {
+        remove_leftovers(store->disk(), *folder);
+      }
+    }
+  }
+}
+
+Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
+  AdoptResult adopted{{}, conversation.as_text, 0};
+  ASSIGN_OR_RETURN(const auto id, new_uuid());
+  ASSIGN_OR_RETURN(const auto rows, Rows(conversation, id, adopted.as_text).make());
+  ASSIGN_OR_RETURN(adopted.made, write_transcript(agent, conversation.cwd, id, rows));
+  return adopted;
+}
+
+Result<AdoptResult> Writer::adopt_own(const SessionPtr& session, const ForeignFork& wanted,
+                                      const Conversation& conversation) {
+  AdoptResult adopted;
+  adopted.as_text.calls = conversation.as_text.calls;
+  adopted.as_text.results = conversation.as_text.results;
+  ASSIGN_OR_RETURN(const auto id, new_uuid());
+  ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, wanted.entry, wanted.reach));
+  ASSIGN_OR_RETURN(auto rows, RowCopies(conversation, id).make(spoken));
+  rows += title_row(conversation.title, id);
+  ASSIGN_OR_RETURN(adopted.made, write_transcript(wanted.agent, conversation.cwd, id, rows));
+  return adopted;
+}
+
+Result<CreateResult> Writer::write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
+                                              const std::string& rows) {
+  const std::uint8_t number = *catalog().stores().first_of(agent);
+  SessionStore& store = *catalog().stores().at(number);
+  const LogPlace place{project_folder_of(cwd), id + ".jsonl", number};
+  ASSIGN_OR_RETURN(const auto folder,
+                   make_folders(store.disk(), store.paths().agent_dir, {"projects", place.folder}, 0700, syncs()));
+  const auto written = write_whole_file(store.disk(), folder, place.file, 0600, rows, Disk::Existing::keep, syncs());
+  if (!written && !folder.stat(place.file)) {
+    return written.error();
+  }
+  auto made = show_made(place);
+  return written ? std::move(made) : Result<CreateResult>(made_but_not_synced(written.error(), id));
+}
+
+std::string project_folder_of(std::string_view cwd) {
+  std::string name;
+  std::uint32_t hash = 0;
+  each_unit(json::decode_utf8(cwd), [&](char32_t unit) {
+    name += is_plain(unit) ? static_cast<char>(unit) : '-';
+    hash = hash * 31 + unit;
+  });
+  if (name.size() <= kLongest) {
+    return name;
+  }
+  const std::uint32_t magnitude = hash > INT32_MAX ? 0 - hash : hash;
+  return name.substr(0, kLongest) + "-" + base36(magnitude);
+}
+
+}  // namespace arborfs::claude

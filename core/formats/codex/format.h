@@ -1,0 +1,25 @@
+// Codex's threads: its rollout files of either kind. See FORMAT.md in this folder for the facts. Read only.
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/store/session_store.h"
+
+namespace arborfs::codex {
+
+const Format& format();
+const LogReader& reader();
+const RecordRenderer& renderer();
+/// The format of threads in documents. No version of Codex that has `resume` reads those of the
+/// first one (codex/FORMAT.md A1).
+const Format& document_format();
+
+/// Codex's default folder: $CODEX_HOME, else ~/.codex.
+std::string own_dir();
+
+/// The store in that folder, which need not exist. `disk` outlives it.
+std::shared_ptr<SessionStore> make_store(const std::string& home, Disk& disk);
+
+}  // namespace arborfs::codex
