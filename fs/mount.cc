@@ -34,7 +34,7 @@
 #include <utility>
 
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/base/unique_fd.h"
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"

@@ -79,3 +79,23 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace arborfs
+
+#define RETURN_IF_ERROR(...)                                      \
+  do {                                                            \
+    if (auto arborfs_result_ = (__VA_ARGS__); !arborfs_result_) { \
+      return arborfs_result_.error();                             \
+    }                                                             \
+  } while (false)
+
+#define ASSIGN_OR_RETURN(declaration, ...) \
+  ARBORFS_ASSIGN_OR_RETURN(ARBORFS_JOINED(arborfs_result_, __LINE__), declaration, __VA_ARGS__)
+
+#define ARBORFS_ASSIGN_OR_RETURN(result, declaration, ...) \
+  auto result = (__VA_ARGS__);                             \
+  if (!result) {                                           \
+    return result.error();                                 \
+  }                                                        \
+  declaration = *std::move(result)
+
+#define ARBORFS_JOINED(a, b) ARBORFS_JOINED_NOW(a, b)
+#define ARBORFS_JOINED_NOW(a, b) a##b

@@ -4,7 +4,7 @@
 #include <array>
 #include <filesystem>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/doctor/examine.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/claude/writer.h"

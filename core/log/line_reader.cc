@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/base/result_macros.h"
-#include "core/base/stripped.h"
+#include "core/base/error.h"
+#include "core/base/words.h"
 
 namespace arborfs {
 

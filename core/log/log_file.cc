@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/utf8.h"
 
 namespace arborfs {

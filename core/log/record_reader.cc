@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/log/index_state.h"
 
 namespace arborfs {

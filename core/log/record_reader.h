@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/log/log_reader.h"
-#include "core/log/log_window.h"
+#include "core/log/log_source.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
-#include "core/base/number_format.h"
-#include "core/base/result_macros.h"
+#include "core/base/words.h"
+#include "core/base/error.h"
 #include "core/os/disk.h"
-#include "core/os/scratch_file.h"
+#include "core/os/file.h"
 
 namespace arborfs {
 namespace {

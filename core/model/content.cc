@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 
 namespace arborfs {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/model/tree_reader.h"
+#include "core/model/tree.h"
 
 namespace arborfs {
 namespace {

@@ -1,9 +1,10 @@
+#include "core/model/tree.h"
+
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
 
 #include "core/model/people_path.h"
-#include "core/model/tree_reader.h"
 
 namespace arborfs {
 namespace {

@@ -121,4 +121,12 @@ class UsageText {
 /// it has `messagesWithoutCost` too.
 std::string plain_usage_json(const UsageTotals& totals);
 
+// Names of models in records. Pure; any thread.
+
+/// False for "", and for words that agents write where no model answered: `<synthetic>` and other words in angle
+/// brackets (claude/FORMAT.md F2), `unknown` (omp/FORMAT.md P1).
+inline bool names_model(std::string_view name) {
+  return !name.empty() && name != "unknown" && !(name.front() == '<' && name.back() == '>');
+}
+
 }  // namespace arborfs

@@ -13,9 +13,9 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/helper_thread.h"
-#include "core/base/result_macros.h"
-#include "core/os/file_attributes.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
+#include "core/os/file_tree.h"
 
 namespace arborfs {
 

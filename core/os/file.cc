@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +11,11 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
+#include <string>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/os/environment.h"
 #include "core/os/links.h"
 
 namespace arborfs {
@@ -244,6 +249,40 @@ std::optional<std::string> link_target(const std::string& path) {
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   return size > 0 ? std::optional<std::string>(std::in_place, target.data(), static_cast<std::size_t>(size))
                   : std::nullopt;
+}
+
+namespace {
+
+constexpr std::size_t kReadBytes = 1 << 20;
+
+}  // namespace
+
+Result<std::string> sha256_of(const File& file) {
+  Sha256 digest;
+  std::string buffer(kReadBytes, '\0');
+  for (std::uint64_t offset = 0;;) {
+    ASSIGN_OR_RETURN(auto got, file.read_at(offset, buffer));
+    digest.update(std::string_view(buffer).substr(0, got));
+    offset += got;
+    if (got < buffer.size()) {
+      return digest.finish_hex();
+    }
+  }
+}
+
+/// Some file systems have no nameless files: there the name is removed at once.
+Result<UniqueFd> make_scratch_file() {
+  const std::string chosen = environment_variable("TMPDIR");
+  const std::string folder = chosen.empty() ? "/tmp" : chosen;
+  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!fd && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+    std::string name = folder + "/arborfs-XXXXXX";
+    fd = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
+    if (fd) {
+      ::unlink(name.c_str());
+    }
+  }
+  return fd ? Result<UniqueFd>(std::move(fd)) : error_from_errno(errno, "cannot create a temporary file in " + folder);
 }
 
 }  // namespace arborfs

@@ -116,4 +116,15 @@ std::optional<std::string> link_target(const std::string& path);
 /// True if the name may be looked up in a Dir: one component of at most 255 bytes, not "", ".", "..", no '/', no NUL.
 bool is_plain_name(std::string_view name);
 
+// The hash of a file's bytes. Any thread.
+
+/// SHA-256 of the whole file as 64 lower-case hex digits; reads the file in steps. Errors: io.
+Result<std::string> sha256_of(const File& file);
+
+// A nameless file for bytes that are too many for the memory and that can be computed again: nothing of it stays when
+// the process ends, however it ends. Any thread.
+
+/// Opens an empty one for reading and writing in $TMPDIR, else in /tmp. Errors: those of creating a file there.
+Result<UniqueFd> make_scratch_file();
+
 }  // namespace arborfs

@@ -10,7 +10,7 @@
 #include <deque>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/submounts.h"
 
 namespace arborfs {

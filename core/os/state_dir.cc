@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/temp_file.h"
 
 namespace arborfs {

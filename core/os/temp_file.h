@@ -1,21 +1,25 @@
-// Files and folders that are filled under a temporary name and get their own when they are complete, so that no program
-// finds them half written. Temporary names begin with a dot: no agent takes them for its own. A file is open for
-// writing, and files and folders are locked (flock), until they have their own name: one that no process holds was left
-// by a killed one (leftover_files.h). One object is used by one thread; the functions by any.
+// Files that get their names when they are whole.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/os/disk.h"
-#include "core/os/replace_file.h"
+#include "core/os/file.h"
 
 namespace arborfs {
+
+// Files and folders that are filled under a temporary name and get their own when they are complete, so that no program
+// finds them half written. Temporary names begin with a dot: no agent takes them for its own. A file is open for
+// writing, and files and folders are locked (flock), until they have their own name: one that no process holds was left
+// by a killed one (temp_file.h). One object is used by one thread; the functions by any.
 
 /// 16 hex digits, different on each call.
 std::string unique_hex();
@@ -27,6 +31,9 @@ std::string removed_name();
 bool is_removed_name(std::string_view name);
 /// A file with such a name that was written later than this may still be filled.
 inline constexpr std::int64_t kMaybeInUseNs = 60'000'000'000;
+
+/// True if the file still has the content that it had when the change was decided.
+using IsAsRead = std::function<bool(const File& old)>;
 
 class TempFile {
  public:
@@ -44,7 +51,7 @@ class TempFile {
   TempFile(const TempFile&) = delete;
   TempFile& operator=(const TempFile&) = delete;
 
-  /// For a file that will replace `original` (file_attributes.h).
+  /// For a file that will replace `original` (file_tree.h).
   Result<void> keep_attributes(const File& original, std::optional<mode_t> mode = std::nullopt);
   /// Writes in large pieces; the others below write what is left.
   Result<void> write(std::string_view bytes);
@@ -54,7 +61,7 @@ class TempFile {
   Result<void> finish(bool sync);
   /// Gives it its name in a folder of the same file system, which the caller syncs. Errors also: already_exists.
   Result<void> publish(const Dir& to, const std::string& name, Disk::Existing existing);
-  /// Gives it the name of a file of its folder, unless that has changed: false (replace_file.h). It is used up.
+  /// Gives it the name of a file of its folder, unless that has changed: false (temp_file.h). It is used up.
   Result<bool> replace(const std::string& name, const IsAsRead& is_as_read);
   /// Closes it before it is published, for a name that no process may find open for writing.
   Result<UniqueFd> take();
@@ -117,5 +124,40 @@ class TempFolder {
   const Modes modes_;
   const bool sync_;
 };
+
+// Replaces or removes a file that other programs write without a lock, and loses nothing that they write in the same
+// moment. Any thread.
+
+/// Puts the finished file `fresh` in place of `name`, in the same folder. False if another program has written to
+/// `name` since it was read: its file stays. The two names are exchanged first. The old file is examined when no
+/// program can open it by its name any more and none has it open for writing. If it has changed, the names are
+/// exchanged again. Where the file system cannot exchange names, the file is examined before it is replaced, and a
+/// write in between is lost.
+///
+/// The name `fresh` is gone afterwards. It is kept only if the disk fails while it leads to the other program's file,
+/// and the error says so. The caller syncs the folder. Errors: those of the disk.
+Result<bool> replace_as_read(Disk& disk, const Dir& folder, const std::string& fresh, const std::string& name,
+                             const IsAsRead& is_as_read);
+
+/// Removes `name`. False if another program has written to it since it was read, or has it open for writing: it stays.
+/// The file gets the unused name `aside`, in the same folder, before it is examined as above, and its own name again if
+/// it stays. It keeps the name `aside` only if the process is killed, or, as the error says, if the disk fails or its
+/// own name has been taken meanwhile. The caller syncs the folder. Errors: those of the disk; already_exists.
+Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& name, const std::string& aside,
+                            const IsAsRead& is_as_read);
+
+// Files that killed writers left among those of an agent. Any thread.
+
+/// The files of a folder that have a temporary name (temp_file.h), or one that `is_ours` accepts, and that no
+/// process has open for writing. Only for writers that keep such a file open until it has its own name.
+std::vector<std::string> leftover_files(const Dir& folder,
+                                        const std::function<bool(std::string_view name)>& is_ours = nullptr);
+
+/// The files with a temporary or a removed name that no process has open for writing, and the folders with a temporary
+/// name that no process has locked: a writer has a file open, or a folder locked, until that has its own name.
+std::vector<std::string> leftovers_of_writers(const Dir& folder);
+
+/// True if leftovers_of_writers() still has this name.
+bool is_leftover(const Dir& folder, const std::string& name);
 
 }  // namespace arborfs

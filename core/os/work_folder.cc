@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/submounts.h"
 
 namespace arborfs {

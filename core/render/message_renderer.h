@@ -1,4 +1,4 @@
-// Renders the records of agents that translate them to a Message (core/model/message.h). The text has the same form as
+// Renders the records of agents that translate them to a Message (core/model/turn.h). The text has the same form as
 // that of omp's messages (text.h). Thread-safe.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/json/document.h"
-#include "core/model/message.h"
+#include "core/model/turn.h"
 #include "core/model/usage.h"
 #include "core/render/record_renderer.h"
 

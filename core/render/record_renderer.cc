@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "core/base/parallel_for.h"
-#include "core/base/result_macros.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
 #include "core/render/text.h"
 
 namespace arborfs {

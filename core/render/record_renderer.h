@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/blob_source.h"
 #include "core/model/content.h"
 #include "core/model/context_path.h"
 #include "core/model/turn.h"

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <optional>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/base/simd_classify.h"
-#include "core/base/stripped.h"
+#include "core/base/words.h"
 #include "core/json/utf8.h"
 #include "core/render/record_renderer.h"
 #include "core/render/value_text.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/base64.h"
 #include "core/json/json_cursor.h"
 #include "core/render/names.h"

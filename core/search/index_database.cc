@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/state_dir.h"
 #include "core/sqlite/database.h"
 #include "core/sqlite/fixed_width_tokenizer.h"

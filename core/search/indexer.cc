@@ -10,10 +10,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
-#include "core/base/thread_slice.h"
+#include "core/base/error.h"
+#include "core/base/threads.h"
 #include "core/json/utf8.h"
-#include "core/log/log_age.h"
+#include "core/log/log_reader.h"
 #include "core/render/names.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"

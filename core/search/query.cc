@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/json/utf8.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/base/wanted.h"
 #include "core/search/search.h"
 

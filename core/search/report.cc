@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "core/base/parallel_for.h"
+#include "core/base/threads.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/render/names.h"

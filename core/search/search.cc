@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/join_words.h"
-#include "core/base/parallel_for.h"
-#include "core/base/result_macros.h"
+#include "core/base/words.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
 #include "core/base/wanted.h"
 #include "core/json/utf8.h"
 #include "core/render/names.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "core/base/parallel_for.h"
-#include "core/base/result_macros.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
 #include "core/search/terms.h"
 
 namespace arborfs::search {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
-#include "core/log/log_age.h"
+#include "core/log/log_reader.h"
 
 namespace arborfs {
 

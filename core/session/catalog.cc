@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/parallel_for.h"
+#include "core/base/threads.h"
 #include "core/os/links.h"
 #include "core/os/submounts.h"
 #include "core/session/loaded_indexes.h"

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/left_behind.h"
-#include "core/os/folder_pulse.h"
+#include "core/base/hanging_work.h"
+#include "core/os/submounts.h"
 #include "core/os/state_dir.h"
 #include "core/session/catalog_view.h"
 #include "core/session/change_feed.h"

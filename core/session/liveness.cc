@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "core/os/environment.h"
-#include "core/os/proc_entry.h"
 #include "core/os/processes.h"
-#include "core/os/program_list.h"
 #include "core/render/text.h"
 #include "core/store/store_parts.h"
 

@@ -10,8 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
-#include "core/log/log_age.h"
+#include "core/base/error.h"
 #include "core/log/log_reader.h"
 #include "core/render/record_renderer.h"
 

@@ -5,8 +5,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
-#include "core/log/log_age.h"
+#include "core/base/error.h"
 #include "core/log/log_reader.h"
 #include "core/session/loaded_indexes.h"
 

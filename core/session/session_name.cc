@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
-#include "core/base/stripped.h"
+#include "core/base/words.h"
 #include "core/log/log_reader.h"
 #include "core/log/log_source.h"
-#include "core/model/blob_source.h"
+#include "core/model/content.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 

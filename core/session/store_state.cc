@@ -10,8 +10,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/number_format.h"
-#include "core/base/result_macros.h"
+#include "core/base/words.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/os/state_dir.h"
 

@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/exception_log.h"
-#include "core/base/thread_slice.h"
+#include "core/base/log.h"
+#include "core/base/threads.h"
 #include "core/base/unique_fd.h"
 #include "core/session/catalog.h"
 

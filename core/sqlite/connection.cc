@@ -14,7 +14,7 @@
 #include <cstring>
 #include <thread>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 
 namespace arborfs::sqlite {
 namespace {

@@ -23,7 +23,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/file.h"
 #include "core/os/state_dir.h"
 #include "core/sqlite/connection.h"

@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 
 namespace arborfs::sqlite {
 namespace {

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/parallel_for.h"
-#include "core/base/result_macros.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
 #include "core/base/wanted.h"
 #include "core/json/date.h"
 #include "core/log/log_reader.h"
-#include "core/model/model_name.h"
+#include "core/model/usage.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/stats/stats.h"

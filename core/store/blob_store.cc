@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/result_macros.h"
-#include "core/os/file_hash.h"
+#include "core/base/error.h"
+#include "core/os/file.h"
 
 namespace arborfs {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/blob_source.h"
+#include "core/model/content.h"
 #include "core/os/disk.h"
 #include "core/os/file.h"
 

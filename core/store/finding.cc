@@ -1,6 +1,6 @@
 #include "core/store/finding.h"
 
-#include "core/base/number_format.h"
+#include "core/base/words.h"
 
 namespace arborfs {
 

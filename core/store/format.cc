@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/store/session_store.h"
 
 namespace arborfs {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/processes.h"
 
 namespace arborfs {

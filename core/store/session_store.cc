@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 

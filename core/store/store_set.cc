@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 
 namespace arborfs {
 namespace {

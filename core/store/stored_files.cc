@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/render/names.h"
 
 namespace arborfs {

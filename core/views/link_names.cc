@@ -10,7 +10,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/hash.h"
-#include "core/base/parallel_for.h"
+#include "core/base/threads.h"
 #include "core/json/date.h"
 #include "core/render/names.h"
 #include "core/session/session_name.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"

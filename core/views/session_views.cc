@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "core/base/cancellation.h"
-#include "core/base/result_macros.h"
-#include "core/log/log_age.h"
+#include "core/base/error.h"
 #include "core/log/log_reader.h"
 #include "core/model/context_path.h"
 #include "core/model/people_path.h"
-#include "core/model/tree_reader.h"
+#include "core/model/tree.h"
 #include "core/render/record_renderer.h"
 #include "core/render/text.h"
 #include "core/render/text_sizes.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/utf8.h"
 
 namespace arborfs {

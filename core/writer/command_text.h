@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/stripped.h"
+#include "core/base/words.h"
 #include "core/json/document.h"
 #include "core/writer/writer.h"
 

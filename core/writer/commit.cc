@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/session/liveness.h"
 
 namespace arborfs {

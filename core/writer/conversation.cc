@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/base64.h"
 #include "core/json/date.h"
 #include "core/json/document.h"

@@ -8,8 +8,7 @@
 #include <string_view>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
-#include "core/os/leftover_files.h"
+#include "core/base/error.h"
 #include "core/os/temp_file.h"
 
 namespace arborfs {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/model/people_path.h"
 #include "core/model/tree.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/file_tree.h"
 #include "core/os/temp_file.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"

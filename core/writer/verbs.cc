@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/join_words.h"
+#include "core/base/words.h"
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
 #include "core/writer/commit.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/render/names.h"
 #include "core/writer/verbs.h"
 #include "fs/control/client_process.h"

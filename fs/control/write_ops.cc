@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/writer/resolve_target.h"

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "core/base/exception_log.h"
+#include "core/base/log.h"
 
 namespace arborfs {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/exception_log.h"
+#include "core/base/log.h"
 #include "core/base/wanted.h"
 #include "fs/control/control_file.h"
 #include "fs/fuse/errno_map.h"

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/exception_log.h"
-#include "core/base/result_macros.h"
+#include "core/base/log.h"
+#include "core/base/error.h"
 #include "fs/fuse/fuse_dispatch.h"
 #include "fs/fuse/fuse_request.h"
 #include "fs/fuse/fuse_server.h"

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/exception_log.h"
+#include "core/base/log.h"
 #include "core/base/unique_fd.h"
 
 namespace arborfs {

@@ -16,9 +16,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/exception_log.h"
 #include "core/base/log.h"
-#include "core/base/thread_slice.h"
+#include "core/base/threads.h"
 #include "core/base/unique_fd.h"
 #include "core/render/text.h"
 #include "fs/fuse/fuse_request.h"

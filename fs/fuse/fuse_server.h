@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/patient_ask.h"
+#include "core/base/hanging_work.h"
 #include "fs/control/write_ops.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_request.h"

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "core/base/cancellation.h"
-#include "core/base/exception_log.h"
 #include "core/base/log.h"
 
 namespace arborfs {

@@ -48,7 +48,7 @@ enum class Kind : std::uint8_t {
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
   stats_file,    // slot: which one (nodes_all_sessions.cc), item: version of the sums
-  history_file,  // slot: the day's number (prompt_days.h), item: version of its text
+  history_file,  // slot: the day's number (history.h), item: version of its text
   session,       // slot of the session, as for all kinds up to `children`
   damage_tail,   // the unfinished end of the log; item: epoch
   labels,

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "fs/nodes/node_id.h"
 
 namespace arborfs {

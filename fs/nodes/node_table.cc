@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 
 namespace arborfs {
 

@@ -3,11 +3,11 @@
 
 #include "core/base/hash.h"
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
-#include "core/history/recent_history.h"
+#include "core/base/error.h"
+#include "core/history/history.h"
 #include "core/search/query.h"
 #include "core/search/search.h"
-#include "core/stats/recent_stats.h"
+#include "core/stats/stats.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/model/people_path.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"

@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 #include "core/views/session_views.h"

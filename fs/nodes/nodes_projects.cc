@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/render/names.h"
 #include "fs/nodes/node_table.h"
 

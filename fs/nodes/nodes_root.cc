@@ -3,7 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/render/views.h"
 #include "core/writer/verbs.h"
 #include "fs/nodes/node_table.h"

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/model/tree.h"
 #include "core/render/names.h"
 #include "core/store/store_parts.h"

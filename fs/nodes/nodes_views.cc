@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/views/session_views.h"
 #include "fs/nodes/node_table.h"
 

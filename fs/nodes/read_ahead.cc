@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/exception_log.h"
+#include "core/base/log.h"
 #include "core/render/record_renderer.h"
 #include "fs/nodes/request_context.h"
 

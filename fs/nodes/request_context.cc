@@ -1,6 +1,6 @@
 #include "fs/nodes/request_context.h"
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "fs/nodes/node_numbers.h"
 
 namespace arborfs {

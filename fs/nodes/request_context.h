@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/result_macros.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "core/store/session_store.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/views/session_facts.h"
 #include "fs/nodes/node_table.h"
 #include "fs/nodes/request_context.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/log/line_reader.h"
 #include "core/log/record_reader.h"

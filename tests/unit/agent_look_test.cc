@@ -22,7 +22,7 @@
 #include "core/formats/omp/store/omp_store.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/json/date.h"
-#include "core/os/program_list.h"
+#include "core/os/processes.h"
 #include "core/session/liveness.h"
 #include "core/session/store_state.h"
 #include "tests/support/stand_in.h"

@@ -1,5 +1,5 @@
 // A helper starts on a different processor from its creator's and is not bound to one.
-#include "core/base/helper_thread.h"
+#include "core/base/threads.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

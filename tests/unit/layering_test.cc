@@ -228,11 +228,11 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"core/os/disk.cc", "the disk itself"},
     {"core/base/log.cc", "what the program tells of itself"},
     {"core/os/links.cc", "where a link leads, opened for reading"},
-    {"core/os/scratch_file.cc", "a nameless temporary file for what is decoded"},
+    {"core/os/file.cc", "a nameless temporary file for what is decoded"},
     {"core/sqlite/connection.cc", "space for the memory that SQLite shares through a file"},
     {"fs/mount.cc", "a pipe between the program and its background"},
     {"fs/fuse/fuse_operations.cc", "a flag that a client gave"},
-    {"core/base/thread_slice.cc", "how threads are scheduled"},
+    {"core/base/threads.cc", "how threads are scheduled"},
     {"fs/fuse/mountpoint.cc", "the control file of a FUSE connection"},
     {"tools/arborfs/terminal/programs.cc", "the rows that fzf shows, in memory"},
 };

@@ -198,7 +198,7 @@ TEST(ManPage, ListsEveryKindOfFinding) {
   const std::string part = part_of(text_of("man/arborfs.1"), ".Ss doctor");
   static const std::regex kKind(R"x("([a-z]+_[a-z_]+|orphan|cycle|unreadable)")x");
   for (const char* file : {"core/formats/omp/edit/log_faults.cc", "core/doctor/examine.cc",
-                           "core/doctor/tree_findings.cc", "core/formats/omp/edit/orphan_files.cc"}) {
+                           "core/doctor/examine.cc", "core/formats/omp/edit/orphan_files.cc"}) {
     const std::string source = text_of(file);
     for (auto at = std::sregex_iterator(source.begin(), source.end(), kKind); at != std::sregex_iterator(); ++at) {
       EXPECT_NE(part.find(".It Li " + (*at)[1].str() + "\n"), std::string::npos) << (*at)[1];

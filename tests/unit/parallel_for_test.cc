@@ -1,5 +1,5 @@
 // Work on two threads: every piece is done once, and an exception of a piece reaches the caller from either thread.
-#include "core/base/parallel_for.h"
+#include "core/base/threads.h"
 
 #include <gtest/gtest.h>
 

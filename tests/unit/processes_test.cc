@@ -18,8 +18,6 @@
 
 #include "core/formats/omp/store/omp_log_change.h"
 #include "core/os/disk.h"
-#include "core/os/held_locks.h"
-#include "core/os/program_list.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
 #include "tests/support/temp_store.h"

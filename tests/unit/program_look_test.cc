@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/formats/registry.h"
-#include "core/os/program_list.h"
+#include "core/os/processes.h"
 #include "core/session/liveness.h"
 #include "tests/support/child.h"
 #include "tests/support/stand_in.h"

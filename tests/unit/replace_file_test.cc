@@ -1,7 +1,7 @@
 // A file that another program writes while arborfs replaces or removes it keeps what that program wrote, at every
 // point.
 
-#include "core/os/replace_file.h"
+#include "core/os/temp_file.h"
 
 #include <gtest/gtest.h>
 

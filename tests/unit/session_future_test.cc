@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/clock.h"
-#include "core/log/log_age.h"
+#include "core/log/log_reader.h"
 
 namespace arborfs {
 namespace {

@@ -19,7 +19,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/sqlite/database.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/temp_store.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/sqlite/database.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/sanitized.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/sqlite/database.h"
 #include "tests/support/temp_store.h"
 

@@ -18,7 +18,7 @@
 #include "core/formats/omp/edit/new_log.h"
 #include "core/formats/omp/edit/omp_editor.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/log/log_age.h"
+#include "core/log/log_reader.h"
 #include "core/session/liveness.h"
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/os/file.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "core/base/join_words.h"
+#include "core/base/words.h"
 #include "core/os/environment.h"
 #include "core/render/text.h"
 

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <map>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/edit/repairer.h"
 #include "core/formats/registry.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/result_macros.h"
-#include "core/history/prompts.h"
+#include "core/base/error.h"
+#include "core/history/history.h"
 #include "core/json/date.h"
 #include "core/render/names.h"
 #include "core/render/text.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/parallel_for.h"
-#include "core/base/result_macros.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/render/text.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/join_words.h"
+#include "core/base/words.h"
 #include "core/json/date.h"
 #include "core/render/text.h"
 #include "core/writer/retention.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/utf8.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"

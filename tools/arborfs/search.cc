@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
 #include "core/render/text.h"

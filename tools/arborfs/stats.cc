@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/render/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/model/people_path.h"
 #include "core/render/record_renderer.h"

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "core/base/clock.h"
-#include "core/base/number_format.h"
-#include "core/base/result_macros.h"
+#include "core/base/words.h"
+#include "core/base/error.h"
 #include "core/formats/registry.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"

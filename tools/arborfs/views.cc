@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/model/people_path.h"
 #include "core/model/tree.h"

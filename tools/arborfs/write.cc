@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/registry.h"
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"

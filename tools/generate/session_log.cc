@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "tools/generate/entry_text.h"
 #include "tools/generate/message_writer.h"
 #include "tools/generate/text_pool.h"

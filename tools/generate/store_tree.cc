@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "tools/generate/output.h"
 #include "tools/generate/session_log.h"
 #include "tools/generate/text_pool.h"

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/claude/row.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
-#include "core/log/line_pipeline.h"
+#include "core/log/line_reader.h"
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"
 #include "core/log/record_reader.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/claude/row.h"
 #include "core/formats/claude/sent_pieces.h"
@@ -17,7 +17,7 @@
 #include "core/log/log_source.h"
 #include "core/model/content.h"
 #include "core/model/context_path.h"
-#include "core/model/model_name.h"
+#include "core/model/usage.h"
 #include "core/render/message_renderer.h"
 #include "core/render/text.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/json/places.h"
 #include "core/json/scan.h"
-#include "core/log/record_hash.h"
+#include "core/log/record_fields.h"
 
 namespace arborfs::claude {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/json/places.h"
-#include "core/log/line_pipeline.h"
+#include "core/log/line_reader.h"
 
 namespace arborfs::claude {
 

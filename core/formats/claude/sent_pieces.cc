@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
-#include "core/base/stripped.h"
+#include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/formats/claude/row.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"

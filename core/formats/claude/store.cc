@@ -16,15 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/claude/format.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_source.h"
 #include "core/os/file.h"
-#include "core/os/leftover_files.h"
+#include "core/os/temp_file.h"
 #include "core/os/links.h"
-#include "core/os/proc_entry.h"
 #include "core/os/processes.h"
 #include "core/store/log_listing.h"
 #include "core/store/session_store.h"

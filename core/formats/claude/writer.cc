@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/claude/sent_pieces.h"
 #include "core/json/date.h"
 #include "core/json/document.h"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
-#include "core/base/stripped.h"
+#include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"
@@ -16,7 +16,6 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/places.h"
-#include "core/log/line_pipeline.h"
 #include "core/log/line_reader.h"
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"

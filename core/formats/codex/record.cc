@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "core/base/stripped.h"
+#include "core/base/words.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/json/utf8.h"

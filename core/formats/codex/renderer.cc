@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"
@@ -18,7 +18,7 @@
 #include "core/json/json_cursor.h"
 #include "core/model/content.h"
 #include "core/model/context_path.h"
-#include "core/model/message.h"
+#include "core/model/turn.h"
 #include "core/render/message_renderer.h"
 #include "core/render/text.h"
 

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/stripped.h"
+#include "core/base/words.h"
 #include "core/formats/codex/record.h"
 #include "core/json/scan.h"
 #include "core/json/json_cursor.h"
 #include "core/json/places.h"
 #include "core/json/utf8.h"
-#include "core/log/record_hash.h"
+#include "core/log/record_fields.h"
 
 namespace arborfs::codex {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/parallel_for.h"
-#include "core/base/result_macros.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/segments_log.h"
@@ -24,7 +24,7 @@
 #include "core/log/log_reader.h"
 #include "core/os/disk.h"
 #include "core/os/file.h"
-#include "core/os/held_locks.h"
+#include "core/os/processes.h"
 #include "core/sqlite/database.h"
 #include "core/store/finding.h"
 #include "core/store/store_parts.h"

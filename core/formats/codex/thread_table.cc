@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/store/log_listing.h"
 
 namespace arborfs::codex {

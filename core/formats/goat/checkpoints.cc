@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/go_json.h"
 #include "core/json/document.h"
-#include "core/os/file_hash.h"
+#include "core/os/file.h"
 #include "core/render/names.h"
 #include "core/render/unified_diff.h"
 #include "core/store/blob_store.h"

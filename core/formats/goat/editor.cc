@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"

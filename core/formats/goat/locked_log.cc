@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 
 namespace arborfs::goat {
 namespace {

@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/new_records.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/log/log_age.h"
+#include "core/log/log_reader.h"
 #include "core/os/temp_file.h"
 
 namespace arborfs::goat {

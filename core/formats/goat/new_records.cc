@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/writer/command_text.h"

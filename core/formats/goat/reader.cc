@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/metadata.h"
 #include "core/json/places.h"
 #include "core/json/scan.h"
-#include "core/log/line_pipeline.h"
-#include "core/log/record_hash.h"
+#include "core/log/line_reader.h"
+#include "core/log/record_fields.h"
 #include "core/log/record_reader.h"
 
 namespace arborfs::goat {

@@ -1,7 +1,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/go_json.h"
 #include "core/json/document.h"

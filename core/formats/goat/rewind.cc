@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/new_records.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/os/file_attributes.h"
+#include "core/os/file_tree.h"
 #include "core/os/temp_file.h"
 #include "core/writer/new_file.h"
 

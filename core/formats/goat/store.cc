@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/locked_log.h"
@@ -27,8 +27,6 @@
 #include "core/log/log_file.h"
 #include "core/os/environment.h"
 #include "core/os/file.h"
-#include "core/os/held_locks.h"
-#include "core/os/leftover_files.h"
 #include "core/os/processes.h"
 #include "core/os/temp_file.h"
 #include "core/os/work_folder.h"
@@ -361,7 +359,7 @@ class Store final : public SessionStore,
 };
 
 // What killed writers of arborfs left in goat's folders and in the working directories of its sessions
-// (core/os/leftover_files.h), as findings. Any thread.
+// (core/os/temp_file.h), as findings. Any thread.
 
 /// Those in a folder with this path. `what` was unfinished: "checkpoint".
 std::vector<Finding> leftovers_in(const Dir& folder, const std::string& path, std::string_view what) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opal/new_lines.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/json/set_member.h"
 #include "core/json/utf8.h"

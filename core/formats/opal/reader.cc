@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"

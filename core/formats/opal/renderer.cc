@@ -1,7 +1,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/render/message_renderer.h"

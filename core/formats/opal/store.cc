@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/base/cancellation.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opal/dets_translation.h"
 #include "core/formats/opal/format.h"
 #include "core/log/log_file.h"
-#include "core/os/leftover_files.h"
+#include "core/os/temp_file.h"
 #include "core/store/log_listing.h"
 #include "core/store/store_parts.h"
 #include "core/store/stored_files.h"

@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opal/new_lines.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/model/tree.h"
-#include "core/os/leftover_files.h"
+#include "core/os/temp_file.h"
 #include "core/session/session.h"
 #include "core/writer/conversation.h"
 #include "core/writer/new_file.h"

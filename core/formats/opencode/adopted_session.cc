@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/session_rows.h"
 #include "core/json/date.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/opencode_store.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/new_message.h"

@@ -20,12 +20,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/number_format.h"
-#include "core/base/result_macros.h"
+#include "core/base/words.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/os/leftover_files.h"
+#include "core/os/temp_file.h"
 #include "core/store/log_listing.h"
 #include "core/store/stored_files.h"
 

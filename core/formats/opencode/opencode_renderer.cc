@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/opencode_reader.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"

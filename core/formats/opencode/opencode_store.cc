@@ -10,7 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/opencode_reader.h"
 
 namespace arborfs::opencode {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/adopted_session.h"
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/opencode_format.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/stripped.h"
+#include "core/base/words.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"
 #include "core/json/text_bytes.h"

@@ -11,7 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"

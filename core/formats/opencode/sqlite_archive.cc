@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/formats/opencode/sqlite_rows.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 

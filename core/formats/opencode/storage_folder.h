@@ -58,7 +58,7 @@ std::string storage_of(const std::string& sessions);
 void clear_drafts(Disk& disk, const Dir& folder);
 
 /// A file with this text that will be called `name`. If there is a file of that name, which it will replace, it has the
-/// attributes of that (core/os/file_attributes.h). `mode`: the permissions of another one, if they are not those of a
+/// attributes of that (core/os/file_tree.h). `mode`: the permissions of another one, if they are not those of a
 /// new file. `folder` outlives it. Errors: io, no_space, not_permitted.
 Result<TempFile::Ptr> draft_of(Disk& disk, const Dir& folder, const std::string& name, std::string_view text, bool sync,
                                std::optional<mode_t> mode = std::nullopt);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/number_format.h"
+#include "core/base/words.h"
 
 namespace arborfs::cli {
 

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/context/context_compaction.h"
 #include "core/formats/omp/context/context_plan.h"
 #include "core/formats/omp/context/context_source.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
-#include "core/log/log_window.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 

@@ -13,7 +13,6 @@
 #include <string>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/model/blob_source.h"
 #include "core/model/content.h"
 #include "core/model/context_path.h"
 

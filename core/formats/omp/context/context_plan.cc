@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/context/context_compaction.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"

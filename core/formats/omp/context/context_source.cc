@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/base64.h"
 #include "core/json/date.h"
 #include "core/json/json_cursor.h"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/result_macros.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/persist.h"
 #include "core/formats/omp/log/dialect.h"

@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/number_format.h"
+#include "core/base/words.h"
 #include "core/doctor/examine.h"
-#include "core/doctor/tree_findings.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/log/header.h"
 #include "core/json/document.h"
@@ -12,7 +12,7 @@
 #include "core/json/scan.h"
 #include "core/json/set_member.h"
 #include "core/log/log_index.h"
-#include "core/log/log_window.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 

@@ -13,7 +13,7 @@
 
 #include "core/formats/omp/store/log_files.h"
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/edit/entry_draft.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_rewrite.h"

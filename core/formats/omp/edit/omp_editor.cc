@@ -10,7 +10,7 @@
 #include "core/formats/omp/store/log_files.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/omp_log_change.h"
 #include "core/os/processes.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/edit/entry_draft.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_rewrite.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/clock.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/new_log.h"
 #include "core/formats/omp/store/log_files.h"

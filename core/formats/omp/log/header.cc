@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/log/log_source.h"

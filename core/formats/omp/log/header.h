@@ -10,7 +10,7 @@
 
 #include "core/formats/omp/log/dialect.h"
 #include "core/log/log_index.h"
-#include "core/log/log_window.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 

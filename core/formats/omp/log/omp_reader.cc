@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/log/header.h"
 #include "core/formats/omp/log/record_scanner.h"
 #include "core/log/record_reader.h"

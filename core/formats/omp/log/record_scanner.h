@@ -14,7 +14,7 @@
 #include "core/json/scan.h"
 #include "core/log/index_state.h"
 #include "core/log/log_index.h"
-#include "core/log/log_window.h"
+#include "core/log/log_source.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {

@@ -16,7 +16,7 @@ class LogFiles {
   /// Begins a new log that will be at `place`; makes its folder if missing. It has the permissions that the agent's
   /// logs have, except those that are not in `permissions`.
   [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) = 0;
-  /// Begins one that will replace the log at `place`, with its attributes (core/os/file_attributes.h), and that will be
+  /// Begins one that will replace the log at `place`, with its attributes (core/os/file_tree.h), and that will be
   /// at `to`, whose folder it makes if missing. Errors also: not_found, not_permitted.
   [[nodiscard]] virtual Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) = 0;
   /// Moves a finished draft to its intended place. Errors: already_exists, io.

@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
 #include "core/sqlite/database.h"

@@ -19,8 +19,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/result_macros.h"
-#include "core/os/file_attributes.h"
+#include "core/base/error.h"
+#include "core/os/file_tree.h"
 
 namespace arborfs {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/base/result_macros.h"
+#include "core/base/error.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_format.h"

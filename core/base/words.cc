@@ -1,6 +1,14 @@
-#include "core/base/number_format.h"
+#include "core/base/words.h"
 
 namespace arborfs {
+
+std::string join_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  }
+  return text;
+}
 
 std::string grouped(std::uint64_t number) {
   std::string digits = std::to_string(number);

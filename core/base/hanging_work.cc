@@ -1,4 +1,4 @@
-#include "core/base/left_behind.h"
+#include "core/base/hanging_work.h"
 
 #include <iterator>
 
