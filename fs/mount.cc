@@ -43,7 +43,7 @@
 #include "core/session/catalog.h"
 #include "core/store/store_set.h"
 #include "core/session/watcher.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
 #include "fs/fuse/mountpoint.h"

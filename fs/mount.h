@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/formats/registry.h"
 #include "core/session/loaded_indexes.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/base/words.h"
-#include "core/model/tree.h"
-#include "core/render/text.h"
-#include "core/render/views.h"
+#include "core/entry/tree.h"
+#include "core/entry/text.h"
+#include "core/entry/views.h"
 #include "core/store/store_parts.h"
 #include "core/views/session_facts.h"
 

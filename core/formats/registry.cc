@@ -20,7 +20,7 @@
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/opencode/opencode_writer.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 
@@ -53,7 +53,7 @@ struct Agent {
   WriterPtr (*make_writer)(Catalog& catalog, const WriteSettings& settings) = nullptr;
   /// Another agent whose writer writes its sessions too.
   std::string_view also_writes = {};
-  /// What belongs to a session (core/writer/transfer.h), or null if no session of the store may have this place; null
+  /// What belongs to a session (core/write/transfer.h), or null if no session of the store may have this place; null
   /// if arborfs removes none of the agent's sessions.
   std::unique_ptr<Belongings> (*belongings)(const SessionStore& store, const LogPlace& place) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.

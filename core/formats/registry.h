@@ -11,8 +11,8 @@
 
 #include "core/store/finding.h"
 #include "core/store/store_set.h"
-#include "core/writer/trash.h"
-#include "core/writer/writer.h"
+#include "core/write/trash.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 

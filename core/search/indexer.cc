@@ -14,9 +14,9 @@
 #include "core/base/threads.h"
 #include "core/json/utf8.h"
 #include "core/log/log_reader.h"
-#include "core/render/names.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text.h"
+#include "core/entry/names.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
 
 namespace arborfs::search {
 

@@ -7,8 +7,8 @@
 #include "core/base/threads.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/render/names.h"
-#include "core/render/text.h"
+#include "core/entry/names.h"
+#include "core/entry/text.h"
 #include "core/session/session_name.h"
 
 namespace arborfs::search {

@@ -14,9 +14,9 @@
 #include "core/base/error.h"
 #include "core/base/wanted.h"
 #include "core/json/utf8.h"
-#include "core/render/names.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text.h"
+#include "core/entry/names.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
 #include "core/search/query.h"
 #include "core/search/search_index.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <ranges>
 
-#include "core/render/names.h"
+#include "core/entry/names.h"
 
 namespace arborfs {
 

@@ -8,7 +8,7 @@
 
 #include "core/os/environment.h"
 #include "core/os/processes.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "core/store/store_parts.h"
 
 namespace arborfs {

@@ -12,7 +12,7 @@
 #include "core/base/hash.h"
 #include "core/base/error.h"
 #include "core/log/log_reader.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/record_renderer.h"
 
 namespace arborfs {
 

@@ -8,9 +8,9 @@
 #include "core/base/words.h"
 #include "core/log/log_reader.h"
 #include "core/log/log_source.h"
-#include "core/model/content.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text.h"
+#include "core/entry/content.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
 
 namespace arborfs {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <tuple>
 
-#include "core/model/content.h"
+#include "core/entry/content.h"
 
 namespace arborfs {
 

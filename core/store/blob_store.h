@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/model/content.h"
+#include "core/entry/content.h"
 #include "core/os/disk.h"
 #include "core/os/file.h"
 

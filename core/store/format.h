@@ -13,7 +13,7 @@ namespace arborfs {
 
 class AgentFinder;     // core/session/liveness.h
 class LogReader;       // core/log/log_reader.h
-class RecordRenderer;  // core/render/record_renderer.h
+class RecordRenderer;  // core/entry/record_renderer.h
 class SessionStore;    // core/store/session_store.h
 struct Header;         // core/log/log_index.h
 struct LogPlace;       // core/store/session_store.h
@@ -52,7 +52,7 @@ struct ResumeCommand {
   std::string_view below = {};
 };
 
-/// The text that a read of a verb's control file returns, where the common text (core/writer/verbs.cc) does not
+/// The text that a read of a verb's control file returns, where the common text (core/write/verbs.cc) does not
 /// apply.
 struct OwnUsage {
   std::string_view verb;
@@ -64,7 +64,7 @@ struct Format {
   std::string_view name;           // of the files, for session.json: "omp-jsonl"
   const LogReader* reader;         // never null
   const RecordRenderer* renderer;  // never null
-  /// The verbs that its sessions take: names of core/writer/verbs.h, `remove` and `move`. Empty: arborfs changes no
+  /// The verbs that its sessions take: names of core/write/verbs.h, `remove` and `move`. Empty: arborfs changes no
   /// session of this format.
   std::span<const std::string_view> verbs = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.

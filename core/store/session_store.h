@@ -107,7 +107,7 @@ struct StorePaths {
 };
 
 /// For reading. What only some stores have is in store_parts.h; what writes to a format's logs is in its Editor
-/// (core/writer/commit.h). Where nothing else is said, the functions are for a store whose logs are files.
+/// (core/write/commit.h). Where nothing else is said, the functions are for a store whose logs are files.
 class SessionStore {
  public:
   SessionStore(const SessionStore&) = delete;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/render/names.h"
+#include "core/entry/names.h"
 
 namespace arborfs {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/base/hash.h"
 #include "core/base/threads.h"
 #include "core/json/date.h"
-#include "core/render/names.h"
+#include "core/entry/names.h"
 #include "core/session/session_name.h"
 
 namespace arborfs {

@@ -8,10 +8,10 @@
 #include "core/json/document.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/model/people_path.h"
-#include "core/model/tree.h"
-#include "core/render/names.h"
-#include "core/render/text.h"
+#include "core/entry/people_path.h"
+#include "core/entry/tree.h"
+#include "core/entry/names.h"
+#include "core/entry/text.h"
 #include "core/session/liveness.h"
 
 namespace arborfs {

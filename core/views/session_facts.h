@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/render/views.h"
+#include "core/entry/views.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 

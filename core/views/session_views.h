@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/model/content.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/content.h"
+#include "core/entry/text_sizes.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "core/store/blob_store.h"

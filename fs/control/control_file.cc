@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/render/names.h"
-#include "core/writer/verbs.h"
+#include "core/entry/names.h"
+#include "core/write/verbs.h"
 #include "fs/control/client_process.h"
 #include "fs/nodes/node_table.h"
 #include "fs/nodes/request_context.h"

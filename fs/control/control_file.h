@@ -1,4 +1,4 @@
-// One open control file (CONTRACT.md 4.1, 4.2): splits the written bytes into commands (core/writer/command_stream.h),
+// One open control file (CONTRACT.md 4.1, 4.2): splits the written bytes into commands (core/write/command_stream.h),
 // runs them by the table of verbs, and returns their results to reads of the same handle.
 //
 // A text on `append` is one message from open to close. Only a FLUSH reports a close in time to return errors, and it
@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "core/base/memory_budget.h"
-#include "core/writer/command_stream.h"
-#include "core/writer/writer.h"
+#include "core/write/command_stream.h"
+#include "core/write/writer.h"
 #include "fs/nodes/control_inodes.h"
 #include "fs/nodes/invalidation.h"
 #include "fs/nodes/mount_state.h"

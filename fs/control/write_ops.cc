@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/model/tree.h"
-#include "core/render/names.h"
-#include "core/writer/resolve_target.h"
-#include "core/writer/verbs.h"
+#include "core/entry/tree.h"
+#include "core/entry/names.h"
+#include "core/write/resolve_target.h"
+#include "core/write/verbs.h"
 #include "fs/control/client_process.h"
 #include "fs/nodes/node_table.h"
 

@@ -19,7 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/threads.h"
 #include "core/base/unique_fd.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "fs/fuse/fuse_request.h"
 #include "fs/fuse/mountpoint.h"
 

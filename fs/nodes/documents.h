@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/model/content.h"
+#include "core/entry/content.h"
 #include "core/session/session.h"
 #include "fs/nodes/node_id.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "core/render/names.h"
+#include "core/entry/names.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {

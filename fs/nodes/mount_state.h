@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/history/history.h"
+#include "core/views/history.h"
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
-#include "core/stats/stats.h"
+#include "core/views/stats.h"
 #include "core/views/link_names.h"
 #include "fs/nodes/control_inodes.h"
 #include "fs/nodes/documents.h"

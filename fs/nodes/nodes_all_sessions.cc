@@ -4,10 +4,10 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/error.h"
-#include "core/history/history.h"
+#include "core/views/history.h"
 #include "core/search/query.h"
 #include "core/search/search.h"
-#include "core/stats/stats.h"
+#include "core/views/stats.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {

@@ -2,10 +2,10 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/model/people_path.h"
-#include "core/model/tree.h"
-#include "core/render/names.h"
-#include "core/render/views.h"
+#include "core/entry/people_path.h"
+#include "core/entry/tree.h"
+#include "core/entry/names.h"
+#include "core/entry/views.h"
 #include "core/views/session_views.h"
 #include "fs/nodes/node_table.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/error.h"
-#include "core/render/names.h"
+#include "core/entry/names.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs::project_nodes {

@@ -4,8 +4,8 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/error.h"
-#include "core/render/views.h"
-#include "core/writer/verbs.h"
+#include "core/entry/views.h"
+#include "core/write/verbs.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {

@@ -1,10 +1,10 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/model/tree.h"
-#include "core/render/names.h"
+#include "core/entry/tree.h"
+#include "core/entry/names.h"
 #include "core/store/store_parts.h"
-#include "core/writer/verbs.h"
+#include "core/write/verbs.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {

@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/record_renderer.h"
 #include "fs/nodes/request_context.h"
 
 namespace arborfs {

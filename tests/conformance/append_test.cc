@@ -12,7 +12,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/people_path.h"
+#include "core/entry/people_path.h"
 #include "tests/support/claude_log.h"
 
 namespace arborfs::conformance {

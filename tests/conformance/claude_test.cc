@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/json/document.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/text_sizes.h"
 #include "tests/support/claude_log.h"
 #include "tests/support/paths.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "tests/support/corpus.h"
 
 namespace arborfs::conformance {

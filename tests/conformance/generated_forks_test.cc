@@ -13,7 +13,7 @@
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tests/support/accepted_request.h"
 #include "tests/support/generated_sessions.h"
 #include "tests/support/paths.h"

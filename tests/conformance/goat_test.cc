@@ -15,10 +15,10 @@
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
 #include "core/log/record_fields.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "core/os/disk.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text_sizes.h"
 #include "core/store/store_parts.h"
 #include "tests/support/paths.h"
 

@@ -9,8 +9,8 @@
 #include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/model/tree.h"
-#include "core/model/usage.h"
+#include "core/entry/tree.h"
+#include "core/entry/usage.h"
 
 namespace arborfs::conformance {
 namespace {

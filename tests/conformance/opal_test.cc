@@ -13,8 +13,8 @@
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
-#include "core/model/tree.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/tree.h"
+#include "core/entry/record_renderer.h"
 #include "tests/support/paths.h"
 
 namespace arborfs::conformance {

@@ -18,7 +18,7 @@
 #include "core/formats/opencode/session_rows.h"
 #include "core/formats/opencode/storage_folder.h"
 #include "core/formats/registry.h"
-#include "core/writer/trash.h"
+#include "core/write/trash.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "core/base/clock.h"
-#include "core/writer/trash.h"
+#include "core/write/trash.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/killed_removals.h"
 #include "tests/support/opencode_database.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/writer/retention.h"
+#include "core/write/retention.h"
 #include "tests/support/opencode_database.h"
 
 namespace arborfs {

@@ -13,8 +13,8 @@
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/log/log_file.h"
-#include "core/model/tree.h"
-#include "core/model/usage.h"
+#include "core/entry/tree.h"
+#include "core/entry/usage.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/formats/registry.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/record_renderer.h"
 #include "core/session/catalog.h"
 #include "tests/support/paths.h"
 

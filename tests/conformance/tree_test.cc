@@ -1,6 +1,6 @@
 // Title, entries, tree, labels, leaf and usage of every session of the corpus, compared with both generations of the
 // agent, and of every log that omp 18.3.4 was asked about.
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/formats/omp/context/omp_renderer.h"
-#include "core/model/usage.h"
+#include "core/entry/usage.h"
 #include "tests/support/corpus.h"
 
 namespace arborfs::conformance {

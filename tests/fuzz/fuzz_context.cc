@@ -6,8 +6,8 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
-#include "core/model/tree.h"
-#include "core/render/names.h"
+#include "core/entry/tree.h"
+#include "core/entry/names.h"
 #include "tests/fuzz/support/check.h"
 
 namespace arborfs::fuzz {

@@ -9,8 +9,8 @@
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/model/tree.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/tree.h"
+#include "core/entry/record_renderer.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 

@@ -5,7 +5,7 @@
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/render/names.h"
+#include "core/entry/names.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 

@@ -5,8 +5,8 @@
 #include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/utf8.h"
-#include "core/render/text.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/text.h"
+#include "core/entry/text_sizes.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 

@@ -1,7 +1,7 @@
 // Deep, wide and cyclic trees (FAILURES.md F19, S7): no recursion, no quadratic walk.
 #include "core/formats/omp/context/context.h"
 #include "core/json/document.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "tests/scale/scale_support.h"
 
 namespace arborfs::scale {

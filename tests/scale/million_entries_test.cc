@@ -1,5 +1,5 @@
 // A million entries (FAILURES.md S6): a compact index, built in the time of a few scans of the same bytes.
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "tests/scale/scale_support.h"
 
 namespace arborfs::scale {

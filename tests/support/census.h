@@ -19,7 +19,7 @@
 #include "core/formats/opencode/opencode_format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/record_renderer.h"
 #include "core/store/format.h"
 #include "tests/support/paths.h"
 

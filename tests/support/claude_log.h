@@ -9,10 +9,10 @@
 
 #include "core/formats/claude/format.h"
 #include "core/log/log_reader.h"
-#include "core/model/tree.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text_sizes.h"
-#include "core/render/views.h"
+#include "core/entry/tree.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text_sizes.h"
+#include "core/entry/views.h"
 
 namespace arborfs::tests {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/writer/conversation.h"
+#include "core/write/conversation.h"
 
 namespace arborfs::testing {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/terminal.h"
+#include "tools/arborfs/terminal.h"
 
 namespace arborfs::testing {
 

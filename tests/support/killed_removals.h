@@ -15,8 +15,8 @@
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/trash.h"
-#include "core/writer/writer.h"
+#include "core/write/trash.h"
+#include "core/write/writer.h"
 
 namespace arborfs::testing {
 

@@ -15,7 +15,7 @@
 #include "core/formats/opencode/opencode_writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/trash.h"
+#include "core/write/trash.h"
 #include "tests/support/conversations.h"
 #include "tests/support/opencode_database.h"
 

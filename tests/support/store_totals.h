@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/formats/registry.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/record_renderer.h"
 #include "core/session/catalog.h"
-#include "core/stats/stats.h"
+#include "core/views/stats.h"
 
 namespace arborfs::testing {
 

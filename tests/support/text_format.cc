@@ -8,8 +8,8 @@
 #include "core/json/document.h"
 #include "core/log/line_reader.h"
 #include "core/log/record_reader.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
 #include "core/store/log_listing.h"
 
 namespace arborfs::testing {

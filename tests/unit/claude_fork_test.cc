@@ -10,7 +10,7 @@
 #include "core/formats/claude/writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tests/support/claude_log.h"
 #include "tests/support/temp_store.h"
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/render/text.h"
+#include "core/entry/text.h"
 
 namespace arborfs {
 namespace {

@@ -17,7 +17,7 @@
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -12,7 +12,7 @@
 #include "core/json/date.h"
 #include "tests/unit/command_write_support.h"
 #include "tools/arborfs/period.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <thread>
 
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/progress.h"
-#include "tools/arborfs/terminal/suggestion.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/suggestion.h"
+#include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "tests/support/paths.h"
 #include "tests/support/stand_in.h"
 #include "tests/unit/command_write_support.h"
-#include "tools/arborfs/terminal/programs.h"
+#include "tools/arborfs/programs.h"
 
 namespace arborfs::cli {
 namespace {

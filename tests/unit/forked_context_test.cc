@@ -8,7 +8,7 @@
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/conversation.h"
+#include "core/write/conversation.h"
 #include "tests/support/claude_log.h"
 #include "tests/support/temp_store.h"
 

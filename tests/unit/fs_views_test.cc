@@ -9,7 +9,7 @@
 
 #include "core/base/hash.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/writer/verbs.h"
+#include "core/write/verbs.h"
 #include "fs/nodes/invalidation.h"
 #include "fs/nodes/node_table.h"
 #include "fs/nodes/vfs.h"

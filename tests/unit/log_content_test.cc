@@ -5,7 +5,7 @@
 
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/log/log_file.h"
-#include "core/model/content.h"
+#include "core/entry/content.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {

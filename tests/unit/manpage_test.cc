@@ -14,7 +14,7 @@
 
 #include "core/formats/registry.h"
 #include "core/views/session_views.h"
-#include "core/writer/verbs.h"
+#include "core/write/verbs.h"
 #include "fs/mount.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"

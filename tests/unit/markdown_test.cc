@@ -1,5 +1,5 @@
-// Texts inside a Markdown document (core/render/markdown.h). tests/conformance/transcript_markdown_test.cc asks pandoc.
-#include "core/render/markdown.h"
+// Texts inside a Markdown document (core/entry/markdown.h). tests/conformance/transcript_markdown_test.cc asks pandoc.
+#include "core/entry/markdown.h"
 
 #include <gtest/gtest.h>
 

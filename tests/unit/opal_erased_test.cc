@@ -10,7 +10,7 @@
 #include "core/formats/opal/format.h"
 #include "core/formats/opal/writer.h"
 #include "core/views/session_facts.h"
-#include "core/writer/trash.h"
+#include "core/write/trash.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {

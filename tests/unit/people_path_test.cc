@@ -1,5 +1,5 @@
-// The path of a conversation for people, and the ends of conversations (core/model/people_path.h), in logs of omp.
-#include "core/model/people_path.h"
+// The path of a conversation for people, and the ends of conversations (core/entry/people_path.h), in logs of omp.
+#include "core/entry/people_path.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/formats/omp/log/omp_reader.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 
 namespace arborfs {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 namespace {

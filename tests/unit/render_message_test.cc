@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/json/base64.h"
-#include "core/render/message_renderer.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/message_renderer.h"
+#include "core/entry/text_sizes.h"
 
 namespace arborfs {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/render/names.h"
-#include "core/render/text.h"
+#include "core/entry/names.h"
+#include "core/entry/text.h"
 
 namespace arborfs::names {
 namespace {

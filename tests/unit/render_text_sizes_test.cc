@@ -11,8 +11,8 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/base64.h"
-#include "core/render/text.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/text.h"
+#include "core/entry/text_sizes.h"
 #include "tests/support/paths.h"
 
 namespace arborfs {

@@ -11,9 +11,9 @@
 #include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/json/document.h"
-#include "core/render/text.h"
-#include "core/render/text_sizes.h"
-#include "core/render/views.h"
+#include "core/entry/text.h"
+#include "core/entry/text_sizes.h"
+#include "core/entry/views.h"
 #include "core/views/session_views.h"
 #include "tests/support/paths.h"
 #include "tests/support/variable.h"
@@ -296,7 +296,7 @@ TEST(Readme, DescribesTheMount) {
     }
     for (const ViewRow& row : session_views()) {
       EXPECT_TRUE(row.is_of != nullptr || text.find("\n    " + std::string(row.name) + " ") != std::string::npos)
-          << row.name << " is not in the list of a session's files in core/render/status_text.cc";
+          << row.name << " is not in the list of a session's files in core/entry/status_text.cc";
     }
     EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);
     EXPECT_EQ(text.find("> append") != std::string::npos, !read_only);

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "core/render/text.h"
-#include "core/render/value_text.h"
+#include "core/entry/text.h"
+#include "core/entry/value_text.h"
 
 namespace arborfs {
 namespace {

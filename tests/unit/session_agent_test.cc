@@ -14,7 +14,7 @@
 #include "core/session/catalog.h"
 #include "core/views/session_facts.h"
 #include "core/views/session_views.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"

@@ -8,7 +8,7 @@
 #include "core/formats/claude/format.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/goat/format.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "core/session/catalog.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"

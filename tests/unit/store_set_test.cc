@@ -17,7 +17,7 @@
 #include "core/formats/omp/store/memory_store.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/formats/omp/store/omp_store.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/unreadable.h"
 

@@ -1,7 +1,7 @@
 // Moves of sessions to the trash and back where only some of the files can be renamed, as on a store with a mount in
 // it.
 
-#include "core/writer/transfer.h"
+#include "core/write/transfer.h"
 
 #include <gtest/gtest.h>
 

@@ -14,8 +14,8 @@
 #include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/log/log_reader.h"
-#include "core/model/tree.h"
-#include "core/render/views.h"
+#include "core/entry/tree.h"
+#include "core/entry/views.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/sanitized.h"
 

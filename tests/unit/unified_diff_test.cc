@@ -1,4 +1,4 @@
-#include "core/render/unified_diff.h"
+#include "core/entry/unified_diff.h"
 
 #include <gtest/gtest.h>
 

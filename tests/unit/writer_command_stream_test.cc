@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/writer/command_stream.h"
+#include "core/write/command_stream.h"
 
 namespace arborfs {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/writer/conversation.h"
+#include "core/write/conversation.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {

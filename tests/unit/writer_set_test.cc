@@ -4,7 +4,7 @@
 #include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"
 

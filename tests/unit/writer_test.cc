@@ -1,6 +1,6 @@
 // The Writer's changes to logs, in files and in memory alike.
 
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "core/formats/omp/edit/header_text.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "core/writer/command_stream.h"
-#include "core/writer/command_text.h"
-#include "core/writer/verbs.h"
+#include "core/write/command_stream.h"
+#include "core/write/command_text.h"
+#include "core/write/verbs.h"
 #include "tests/support/stage.h"
 
 namespace arborfs {

@@ -10,7 +10,7 @@
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "core/session/session_name.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 #include "tools/arborfs/command_line.h"
 
 namespace arborfs::cli {

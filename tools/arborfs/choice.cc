@@ -6,7 +6,7 @@
 
 #include "core/base/words.h"
 #include "core/os/environment.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 
 namespace arborfs::cli {
 namespace {

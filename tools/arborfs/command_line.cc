@@ -6,11 +6,11 @@
 #include <iterator>
 #include <sstream>
 
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/grammar.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/suggestion.h"
+#include "tools/arborfs/suggestion.h"
 #include "tools/arborfs/word_checks.h"
 
 namespace arborfs::cli {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/store/store_set.h"
-#include "tools/arborfs/terminal/terminal.h"
+#include "tools/arborfs/terminal.h"
 
 namespace arborfs::cli {
 

@@ -7,13 +7,13 @@
 #include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/edit/repairer.h"
 #include "core/formats/registry.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "core/store/store_parts.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/progress.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/stats/stats.h"
+#include "core/views/stats.h"
 #include "tools/arborfs/verbs.h"
 #include "tools/arborfs/word_checks.h"
 

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/history/history.h"
+#include "core/views/history.h"
 #include "core/json/date.h"
-#include "core/render/names.h"
-#include "core/render/text.h"
+#include "core/entry/names.h"
+#include "core/entry/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -1,10 +1,10 @@
 #include "fs/mount.h"
 
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "fs/fuse/mountpoint.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
+#include "tools/arborfs/json_text.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/writer/trash.h"
+#include "core/write/trash.h"
 #include "tools/arborfs/access.h"
 
 namespace arborfs::cli {

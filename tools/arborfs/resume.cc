@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/json/utf8.h"
 #include "core/os/state_dir.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "core/search/search.h"
 #include "core/search/search_index.h"
 #include "core/session/liveness.h"
@@ -20,10 +20,10 @@
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/programs.h"
-#include "tools/arborfs/terminal/progress.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/programs.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

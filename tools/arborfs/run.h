@@ -1,7 +1,7 @@
 // The program `arborfs`, as a function.
 #pragma once
 
-#include "tools/arborfs/terminal/terminal.h"
+#include "tools/arborfs/terminal.h"
 
 namespace arborfs::cli {
 

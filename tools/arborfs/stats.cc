@@ -1,19 +1,19 @@
 // arborfs stats: tokens and cost by day, project, model, agent or session.
-#include "core/stats/stats.h"
+#include "core/views/stats.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/period.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/progress.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

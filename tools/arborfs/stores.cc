@@ -3,11 +3,11 @@
 
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -1,6 +1,6 @@
 // The verbs that move sessions to the trash, bring them back and delete them: rm, restore, trash.
 
-#include "core/writer/trash.h"
+#include "core/write/trash.h"
 
 #include <algorithm>
 #include <map>
@@ -11,15 +11,15 @@
 #include "core/formats/registry.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "core/session/store_state.h"
-#include "core/writer/retention.h"
+#include "core/write/retention.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/removal.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/progress.h"
-#include "tools/arborfs/terminal/table.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

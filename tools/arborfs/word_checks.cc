@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/registry.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "tools/arborfs/period.h"
 
 namespace arborfs::cli {

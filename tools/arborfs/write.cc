@@ -1,5 +1,5 @@
 // The verbs that change or create a session. Each passes the command that a control file of the mount would get to the
-// same table (core/writer/verbs.h).
+// same table (core/write/verbs.h).
 
 #include <cerrno>
 #include <filesystem>
@@ -10,13 +10,13 @@
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
-#include "core/render/text.h"
-#include "core/writer/resolve_target.h"
-#include "core/writer/verbs.h"
+#include "core/entry/text.h"
+#include "core/write/resolve_target.h"
+#include "core/write/verbs.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/terminal/json_text.h"
-#include "tools/arborfs/terminal/progress.h"
+#include "tools/arborfs/json_text.h"
+#include "tools/arborfs/progress.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

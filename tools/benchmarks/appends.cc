@@ -28,7 +28,7 @@
 #include "core/formats/omp/store/omp_log_change.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
 #include "core/session/catalog.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 namespace {

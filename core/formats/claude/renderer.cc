@@ -15,11 +15,11 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_source.h"
-#include "core/model/content.h"
-#include "core/model/context_path.h"
-#include "core/model/usage.h"
-#include "core/render/message_renderer.h"
-#include "core/render/text.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
+#include "core/entry/usage.h"
+#include "core/entry/message_renderer.h"
+#include "core/entry/text.h"
 
 namespace arborfs::claude {
 namespace {

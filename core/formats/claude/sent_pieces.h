@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/log/log_source.h"
-#include "core/model/context_path.h"
-#include "core/render/record_renderer.h"
+#include "core/entry/context_path.h"
+#include "core/entry/record_renderer.h"
 
 namespace arborfs::claude {
 

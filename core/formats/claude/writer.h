@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace arborfs::claude {
 

@@ -16,11 +16,11 @@
 #include "core/formats/codex/rollout_record.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/model/content.h"
-#include "core/model/context_path.h"
-#include "core/model/turn.h"
-#include "core/render/message_renderer.h"
-#include "core/render/text.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
+#include "core/entry/turn.h"
+#include "core/entry/message_renderer.h"
+#include "core/entry/text.h"
 
 namespace arborfs::codex {
 namespace {

@@ -13,8 +13,8 @@
 #include "core/formats/goat/go_json.h"
 #include "core/json/document.h"
 #include "core/os/file.h"
-#include "core/render/names.h"
-#include "core/render/unified_diff.h"
+#include "core/entry/names.h"
+#include "core/entry/unified_diff.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs::goat {

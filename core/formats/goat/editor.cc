@@ -8,7 +8,7 @@
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"
 #include "core/formats/goat/metadata.h"
-#include "core/writer/resolve_target.h"
+#include "core/write/resolve_target.h"
 
 namespace arborfs::goat {
 namespace {

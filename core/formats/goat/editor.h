@@ -14,7 +14,7 @@
 
 #include "core/formats/goat/new_records.h"
 #include "core/session/session.h"
-#include "core/writer/commit.h"
+#include "core/write/commit.h"
 
 namespace arborfs::goat {
 

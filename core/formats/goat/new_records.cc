@@ -7,8 +7,8 @@
 #include "core/base/error.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/writer/command_text.h"
-#include "core/writer/new_file.h"
+#include "core/write/command_text.h"
+#include "core/write/new_file.h"
 
 namespace arborfs::goat {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/os/temp_file.h"
-#include "core/writer/command_text.h"
+#include "core/write/command_text.h"
 
 namespace arborfs::goat {
 

@@ -7,7 +7,7 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/render/message_renderer.h"
+#include "core/entry/message_renderer.h"
 
 namespace arborfs::goat {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/json/utf8.h"
 #include "core/os/file_tree.h"
 #include "core/os/temp_file.h"
-#include "core/writer/new_file.h"
+#include "core/write/new_file.h"
 
 namespace arborfs::goat {
 namespace {

@@ -30,7 +30,7 @@
 #include "core/os/processes.h"
 #include "core/os/temp_file.h"
 #include "core/os/work_folder.h"
-#include "core/render/names.h"
+#include "core/entry/names.h"
 #include "core/store/finding.h"
 #include "core/store/log_listing.h"
 #include "core/store/store_parts.h"

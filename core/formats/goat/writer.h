@@ -9,8 +9,8 @@
 
 #include "core/formats/goat/editor.h"
 #include "core/formats/goat/rewind.h"
-#include "core/writer/transfer.h"
-#include "core/writer/writer.h"
+#include "core/write/transfer.h"
+#include "core/write/writer.h"
 
 namespace arborfs::goat {
 
@@ -63,7 +63,7 @@ class Writer final : public arborfs::Writer {
   Committer transcript_;
 };
 
-/// The folder of the session (core/writer/transfer.h); null if the store's sessions have no such place. `store`
+/// The folder of the session (core/write/transfer.h); null if the store's sessions have no such place. `store`
 /// outlives it.
 std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place);
 

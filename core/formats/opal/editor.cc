@@ -10,8 +10,8 @@
 #include "core/formats/opal/new_lines.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/model/tree.h"
-#include "core/writer/resolve_target.h"
+#include "core/entry/tree.h"
+#include "core/write/resolve_target.h"
 
 namespace arborfs::opal {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/log/log_index.h"
-#include "core/writer/commit.h"
+#include "core/write/commit.h"
 
 namespace arborfs::opal {
 

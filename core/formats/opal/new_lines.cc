@@ -9,7 +9,7 @@
 #include "core/json/document.h"
 #include "core/json/set_member.h"
 #include "core/json/utf8.h"
-#include "core/writer/command_text.h"
+#include "core/write/command_text.h"
 
 namespace arborfs::opal {
 namespace {

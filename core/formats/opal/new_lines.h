@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/writer/command_text.h"
+#include "core/write/command_text.h"
 
 namespace arborfs::opal {
 

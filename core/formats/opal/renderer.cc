@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
-#include "core/render/message_renderer.h"
+#include "core/entry/message_renderer.h"
 
 namespace arborfs::opal {
 namespace {

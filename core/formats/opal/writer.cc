@@ -19,14 +19,14 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "core/os/temp_file.h"
 #include "core/session/session.h"
-#include "core/writer/conversation.h"
-#include "core/writer/new_file.h"
-#include "core/writer/commit.h"
-#include "core/writer/resolve_target.h"
-#include "core/writer/command_text.h"
+#include "core/write/conversation.h"
+#include "core/write/new_file.h"
+#include "core/write/commit.h"
+#include "core/write/resolve_target.h"
+#include "core/write/command_text.h"
 
 namespace arborfs::opal {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "core/formats/opal/editor.h"
 #include "core/os/temp_file.h"
-#include "core/writer/transfer.h"
-#include "core/writer/writer.h"
+#include "core/write/transfer.h"
+#include "core/write/writer.h"
 
 namespace arborfs::opal {
 
@@ -69,7 +69,7 @@ class Writer final : public arborfs::Writer {
   Committer changes_;
 };
 
-/// The file of the session, and the folder with other files of it (opal/FORMAT.md A1, core/writer/transfer.h); null if
+/// The file of the session, and the folder with other files of it (opal/FORMAT.md A1, core/write/transfer.h); null if
 /// the store's sessions have no such place. `store` outlives it.
 std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place);
 

@@ -15,7 +15,7 @@
 #include "core/formats/opencode/session_rows.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
-#include "core/writer/new_file.h"
+#include "core/write/new_file.h"
 
 namespace arborfs::opencode {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "core/formats/opencode/storage_folder.h"
 #include "core/sqlite/database.h"
-#include "core/writer/conversation.h"
+#include "core/write/conversation.h"
 
 namespace arborfs::opencode {
 

@@ -1,12 +1,12 @@
 // What belongs to a session of OpenCode, with the sessions that were started from it, however deep, for
-// core/writer/transfer.h. One thread an object.
+// core/write/transfer.h. One thread an object.
 #pragma once
 
 #include <memory>
 
 #include "core/formats/opencode/storage_folder.h"
 #include "core/sqlite/database.h"
-#include "core/writer/transfer.h"
+#include "core/write/transfer.h"
 
 namespace arborfs::opencode {
 

@@ -17,9 +17,9 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/model/content.h"
-#include "core/model/context_path.h"
-#include "core/render/text.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
+#include "core/entry/text.h"
 
 namespace arborfs::opencode {
 namespace {

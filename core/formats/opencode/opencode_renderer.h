@@ -1,9 +1,9 @@
-// Renders the messages of OpenCode: core/render/message_renderer.h over their parts (opencode/FORMAT.md C4).
+// Renders the messages of OpenCode: core/entry/message_renderer.h over their parts (opencode/FORMAT.md C4).
 // Thread-safe.
 #pragma once
 
 #include "core/formats/opencode/opencode_reader.h"
-#include "core/render/message_renderer.h"
+#include "core/entry/message_renderer.h"
 
 namespace arborfs::opencode {
 

@@ -17,7 +17,7 @@
 #include "core/formats/opencode/storage_folder.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/writer/command_text.h"
+#include "core/write/command_text.h"
 
 namespace arborfs {
 namespace {

@@ -11,8 +11,8 @@
 #include "core/formats/opencode/new_message.h"
 #include "core/formats/opencode/opencode_reader.h"
 #include "core/store/session_store.h"
-#include "core/writer/commit.h"
-#include "core/writer/writer.h"
+#include "core/write/commit.h"
+#include "core/write/writer.h"
 
 namespace arborfs::opencode {
 

@@ -18,7 +18,7 @@
 #include "core/formats/opencode/sqlite_rows.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/render/names.h"
+#include "core/entry/names.h"
 #include "core/sqlite/database.h"
 #include "core/store/finding.h"
 #include "core/store/stored_files.h"

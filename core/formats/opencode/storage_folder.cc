@@ -17,7 +17,7 @@
 #include "core/formats/opencode/json_archive.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/writer/new_file.h"
+#include "core/write/new_file.h"
 
 namespace arborfs::opencode {
 namespace {

@@ -54,7 +54,7 @@ class StorageFolder {
 /// The path of the folder `storage` with this folder of sessions.
 std::string storage_of(const std::string& sessions);
 
-/// Removes the unfinished files that killed processes left in a folder (core/writer/new_file.h).
+/// Removes the unfinished files that killed processes left in a folder (core/write/new_file.h).
 void clear_drafts(Disk& disk, const Dir& folder);
 
 /// A file with this text that will be called `name`. If there is a file of that name, which it will replace, it has the

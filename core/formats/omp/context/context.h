@@ -1,6 +1,6 @@
 // The context: what the agent would send to the model from a given leaf (omp/FORMAT.md C9 to C20, C22, C23).
 //
-// Built from a path that was copied from the index (core/model/context_path.h). The result refers to ranges of the log
+// Built from a path that was copied from the index (core/entry/context_path.h). The result refers to ranges of the log
 // where the agent's text can be copied, so a context of any length takes little memory.
 //
 // Dialect omp18 means the rules of 18.3. Where the agents crash, the entry at fault is skipped or shown unchanged
@@ -13,8 +13,8 @@
 #include <string>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/model/content.h"
-#include "core/model/context_path.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
 
 namespace arborfs {
 

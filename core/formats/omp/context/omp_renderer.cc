@@ -10,7 +10,7 @@
 #include "core/formats/omp/context/context_source.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 
 namespace arborfs {
 

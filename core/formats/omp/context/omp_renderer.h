@@ -11,9 +11,9 @@
 
 #include "core/formats/omp/log/dialect.h"
 #include "core/log/log_index.h"
-#include "core/model/usage.h"
-#include "core/render/record_renderer.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/usage.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text_sizes.h"
 
 namespace arborfs {
 

@@ -10,11 +10,11 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_index.h"
-#include "core/render/markdown.h"
-#include "core/render/names.h"
-#include "core/render/value_text.h"
-#include "core/render/text.h"
-#include "core/render/text_sizes.h"
+#include "core/entry/markdown.h"
+#include "core/entry/names.h"
+#include "core/entry/value_text.h"
+#include "core/entry/text.h"
+#include "core/entry/text_sizes.h"
 
 namespace arborfs {
 

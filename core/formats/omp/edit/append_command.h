@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/formats/omp/edit/entry_draft.h"
 #include "core/json/document.h"
-#include "core/writer/writer.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 

@@ -13,7 +13,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs {

@@ -24,9 +24,9 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 #include "core/session/store_state.h"
-#include "core/writer/new_file.h"
+#include "core/write/new_file.h"
 
 namespace arborfs {
 

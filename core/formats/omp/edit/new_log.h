@@ -13,7 +13,7 @@
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/session/catalog.h"
-#include "core/writer/conversation.h"
+#include "core/write/conversation.h"
 
 namespace arborfs {
 

@@ -10,7 +10,7 @@
 
 #include "core/formats/omp/edit/entry_draft.h"
 #include "core/formats/omp/edit/log_rewrite.h"
-#include "core/writer/commit.h"
+#include "core/write/commit.h"
 
 namespace arborfs::omp {
 

@@ -16,7 +16,7 @@
 #include "core/json/set_member.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
-#include "core/writer/resolve_target.h"
+#include "core/write/resolve_target.h"
 
 namespace arborfs {
 

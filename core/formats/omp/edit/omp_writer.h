@@ -11,8 +11,8 @@
 #include "core/formats/omp/edit/append_command.h"
 #include "core/formats/omp/edit/log_rewrite.h"
 #include "core/formats/omp/edit/omp_editor.h"
-#include "core/writer/transfer.h"
-#include "core/writer/writer.h"
+#include "core/write/transfer.h"
+#include "core/write/writer.h"
 
 namespace arborfs {
 
@@ -76,7 +76,7 @@ class OmpWriter final : public Writer {
   Committer changes_;
 };
 
-/// The log, its artifacts and its backups (core/writer/transfer.h); null if the store's sessions have no such place.
+/// The log, its artifacts and its backups (core/write/transfer.h); null if the store's sessions have no such place.
 /// `store` outlives it.
 std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/formats/omp/edit/omp_writer.h"
-#include "core/model/tree.h"
+#include "core/entry/tree.h"
 
 namespace arborfs {
 

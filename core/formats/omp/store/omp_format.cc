@@ -23,7 +23,7 @@
 #include "core/json/date.h"
 #include "core/os/environment.h"
 #include "core/os/processes.h"
-#include "core/render/text.h"
+#include "core/entry/text.h"
 #include "core/session/liveness.h"
 #include "core/session/store_state.h"
 #include "core/store/format.h"
@@ -500,7 +500,7 @@ const AgentFinder& omp_agents() {
 }
 
 constexpr std::string_view kVerbs[] = {"append", "branch", "label", "fork", "new", "title", "move", "remove"};
-/// That of omp (core/writer/verbs.cc), but pi shortens no text.
+/// That of omp (core/write/verbs.cc), but pi shortens no text.
 constexpr std::string_view kAppendUsageOfPi =
     "Write to this file to append to the session:\n"
     "  text                                one user message, from open to close\n"

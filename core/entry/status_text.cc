@@ -1,0 +1,355 @@
+// The JSON documents of views.h.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/scan.h"
+#include "core/json/utf8.h"
+#include "core/entry/value_text.h"
+#include "core/entry/views.h"
+
+namespace arborfs {
+namespace {
+
+std::string pretty(const json::Value& value) {
+  std::string out;
+  StringSink sink(out);
+  PrettyJson<SlowNode, StringSink>(sink).print(SlowNode(&value));
+  out += '\n';
+  return out;
+}
+
+/// A string value of a text that may have bytes that are not UTF-8: names of files, working directories.
+json::Value string_of(std::string_view text, json::Document& owner) {
+  return json::is_valid_utf8(text) ? json::make_string(text, owner) : json::make_string(json::decode_wtf8(text), owner);
+}
+
+/// A JSON object under construction; its members are in the order of the calls.
+class Object {
+ public:
+  explicit Object(json::Document& owner) : owner_(owner), object_(rapidjson::kObjectType) {}
+  Object& text(std::string_view key, std::string_view value) { return put(key, string_of(value, owner_)); }
+  /// Leaves the member out if the value is "".
+  Object& known(std::string_view key, std::string_view value) { return value.empty() ? *this : text(key, value); }
+  Object& text_or_null(std::string_view key, std::string_view value) {
+    return value.empty() ? put(key, json::Value()) : text(key, value);
+  }
+  Object& number(std::string_view key, std::uint64_t value) {
+    return put(key, json::Value(static_cast<double>(value)));
+  }
+  Object& flag(std::string_view key, bool value) { return put(key, json::Value(value)); }
+  Object& texts(std::string_view key, const std::vector<std::string>& values) {
+    json::Value list(rapidjson::kArrayType);
+    for (const std::string& value : values) {
+      list.PushBack(string_of(value, owner_), owner_.GetAllocator());
+    }
+    return put(key, std::move(list));
+  }
+  Object& put(std::string_view key, json::Value value) {
+    object_.AddMember(json::make_string(key, owner_), value, owner_.GetAllocator());
+    return *this;
+  }
+  json::Value take() { return std::move(object_); }
+
+ private:
+  json::Document& owner_;
+  json::Value object_;
+};
+
+json::Value damage_list(const std::vector<Damage>& damage, json::Document& owner) {
+  json::Value list(rapidjson::kArrayType);
+  for (const Damage& run : damage) {
+    Object object(owner);
+    object.text("file", damage_name(run)).number("offset", run.offset).number("length", run.length);
+    object.text("kind", damage_word(run.kind)).flag("inProgress", run.in_progress);
+    list.PushBack(object.take(), owner.GetAllocator());
+  }
+  return list;
+}
+
+/// Numbers by their names.
+template <class Numbers>
+json::Value counts(const Numbers& numbers, json::Document& owner) {
+  Object object(owner);
+  for (const auto& [name, number] : numbers) {
+    object.number(name, number);
+  }
+  return object.take();
+}
+
+json::Value store_list(const std::vector<MountStatus::Store>& stores, json::Document& owner) {
+  json::Value list(rapidjson::kArrayType);
+  for (const MountStatus::Store& store : stores) {
+    Object object(owner);
+    object.text("agent", store.agent).text("place", store.place).number("sessions", store.sessions);
+    object.text_or_null("problem", store.problem).put("leftOut", counts(store.left_out, owner));
+    list.PushBack(object.take(), owner.GetAllocator());
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string session_json(const Header& header, const SessionOrigin& origin) {
+  json::Document native;
+  const bool has_native = json::parse(header.json, native);
+  Object object(native);
+  if (!origin.is_plain) {
+    object.known("id", header.id).known("cwd", header.cwd).known("title", header.title);
+    object.known("timestamp", header.timestamp).known("parentSession", header.parent_session);
+  } else if (has_native && native.IsObject()) {
+    for (const auto& member : json::members(std::as_const(native))) {
+      const std::string_view key = json::as_string(member.name);
+      if (key != "agent" && key != "format") {
+        object.put(key, json::copy(member.value, native));
+      }
+    }
+  }
+  object.text("agent", origin.agent).text("format", origin.format);
+  if (!origin.is_plain && has_native) {
+    object.put("native", json::copy(native, native));
+  }
+  return pretty(object.take());
+}
+
+std::string session_status_json(const SessionStatus& status) {
+  json::Document owner;
+  Object object(owner);
+  object.text("state", status.state).texts("why", status.reasons).flag("writable", status.writable);
+  object.text_or_null("readOnlyReason", status.writable ? "" : status.read_only_reason);
+  object.text_or_null("problem", status.problem).text_or_null("lastError", status.last_error);
+  object.text_or_null("movedLeaf", status.moved_leaf);
+  object.text_or_null("flavour", status.dialect).number("bytes", status.bytes).number("entries", status.entries);
+  object.number("branches", status.branches).number("orphans", status.orphans);
+  object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
+  object.put("damage", damage_list(status.damage, owner));
+  object.put("notShown", counts(status.not_shown.by_type(), owner));
+  object.texts("wholeRecordsInDamage", status.whole_records_in_damage);
+  object.texts("erasedEntries", status.erased_entries).text_or_null("erasedFile", status.erased_file);
+  object.texts("danglingLabels", status.dangling_labels).number("missingBlobs", status.missing_blobs);
+  object.texts("tooLongEntries", status.too_long_entries);
+  return pretty(object.take());
+}
+
+std::string mount_status_json(const MountStatus& status) {
+  json::Document owner;
+  Object object(owner);
+  object.text("version", status.version).text("agentDir", status.agent_dir).flag("storePresent", status.store_present);
+  object.number("projects", status.projects).number("sessions", status.sessions);
+  object.number("unreadableSessions", status.unreadable_sessions).number("indexedSessions", status.indexed_sessions);
+  object.number("indexBytes", status.index_bytes).text_or_null("watching", status.watching);
+  object.put("stores", store_list(status.stores, owner)).texts("lastErrors", status.last_errors);
+  return pretty(object.take());
+}
+
+// Describes the bytes of a log that are not entries.
+
+namespace {
+
+constexpr std::size_t kSearched = std::size_t{1} << 20U;
+constexpr std::size_t kPiece = 4096;
+constexpr std::size_t kTimes = 16;  // scans per byte on average at most, failed attempts included
+
+/// Scans values from any byte on, within a budget that makes the whole search linear.
+class Search {
+ public:
+  explicit Search(std::string_view text) : text_(text), budget_(kTimes * std::max(text.size(), kSearched)) {}
+  [[nodiscard]] bool exhausted() const { return budget_ == 0; }
+
+  /// The end of the value that starts at `begin`, or 0.
+  std::size_t end_of_value(std::size_t begin) {
+    json::ValueScanner scanner;
+    scanner.reset();
+    for (std::size_t at = begin; at < text_.size() && budget_ > 0;) {
+      const std::string_view piece = text_.substr(at, kPiece);
+      std::size_t used = 0;
+      const auto verdict = scanner.feed(piece, used);
+      budget_ -= std::min(budget_, piece.size());
+      if (verdict != json::ValueScanner::Verdict::need_more) {
+        return verdict == json::ValueScanner::Verdict::value ? at + used : 0;
+      }
+      at += piece.size();
+    }
+    return 0;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t budget_;
+};
+
+/// Content blocks have a type and an id too, but they follow a bracket, a comma or a colon.
+bool may_be_nested(std::string_view text, std::size_t begin) {
+  const std::size_t before = begin == 0 ? begin : text.find_last_not_of(" \t\r\n", begin - 1);
+  return begin != 0 && before != std::string_view::npos &&
+         std::string_view("[,:").find(text[before]) != std::string_view::npos;
+}
+
+std::string entry_id(std::string_view value, bool nested) {
+  if (!skim::string_value(skim::member(value, "type"))) {
+    return "";
+  }
+  if (nested && skim::member(value, "parentId").empty() && skim::member(value, "timestamp").empty()) {
+    return "";
+  }
+  return skim::string_value(skim::member(value, "id")).value_or("");
+}
+
+}  // namespace
+
+std::string damage_name(const Damage& damage) {
+  std::array<char, 24> digits{};
+  std::snprintf(digits.data(), digits.size(), "%012llu", static_cast<unsigned long long>(damage.offset));
+  return std::string(digits.data()) + "-" + std::string(damage_word(damage.kind));
+}
+
+std::vector<WholeRecord> find_whole_records(std::string_view text) {
+  std::vector<WholeRecord> found;
+  Search search(text);
+  std::size_t at = text.find('{');
+  while (at != std::string_view::npos && !search.exhausted()) {
+    const std::size_t end = search.end_of_value(at);
+    std::string id = end == 0 ? std::string() : entry_id(text.substr(at, end - at), may_be_nested(text, at));
+    const std::size_t next = id.empty() && end == 0 ? at + 1 : end;
+    if (!id.empty()) {
+      found.push_back({at, end, std::move(id)});
+    }
+    at = text.find('{', next);
+  }
+  return found;
+}
+
+std::vector<std::string> whole_records(std::string_view damaged_bytes) {
+  std::vector<std::string> ids;
+  for (auto& record : find_whole_records(damaged_bytes.substr(0, kSearched))) {
+    ids.push_back(std::move(record.id));
+  }
+  return ids;
+}
+
+}  // namespace arborfs
+
+namespace arborfs {
+namespace {
+
+constexpr std::string_view kWhatIsHere = R"(
+This mount shows the sessions of your coding agents as files. Every entry, branch, label and image of a session log is a
+file, and so is the context that the agent would send to the model. All files are computed from the logs when you read
+them; reading changes nothing in the logs.
+
+## What is where
+
+    README.md          this page
+    status.json        health: the store, the number of sessions, how changes are detected, the last errors
+    projects/          one folder per working directory, with one folder per session
+    by-id/             every session by its id; a unique prefix of an id is found too
+    by-agent/          the sessions of each agent, by their ids
+    recent/            the 50 sessions that changed last, newest first; `recent/1` is the newest
+    search/            the results of a search: `ls "search/race condition"/`
+    stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
+    history/           the prompts that were typed to omp, one file a day, newest first
+    terminals/         the session that each terminal used last
+    blobs/             large images and other data, by the SHA-256 of their content
+
+`search/` looks empty; open a folder named after a query. The folder `search/QUERY/` has a link to each session whose
+texts contain all words of the query, best first, `excerpts.md` with the matching passages, and `hits.json` with the same
+data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `role:` `tool:` `label:`
+`after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks.
+
+A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. In it, the file
+`cwd` has the full path, and `by-title/` has links such as `2026-02-16 fix-the-flaky-upload-test`. A session's folder has
+the name of its log; for agents other than omp and pi the agent's name precedes it, as in `claude-11112222`:
+
+    session.json       the header of the log, with the current title, the agent and the format
+    title              the title
+    raw.jsonl          the log, byte for byte
+    leaf               link to the entry from which the conversation continues
+    context.json       what the agent would send to the model: one JSON object with one message per line
+    transcript.md      the conversation up to the leaf, as readable text
+    tree.txt           a drawing of the whole tree: branches, labels, the leaf
+    usage.json         tokens and cost
+    status.json        whether an agent uses the session, damage, other problems of the log
+    entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json
+    text/              the same entries as text: 000042-assistant-a1b2c3d4.md
+    images/            the images in entries: 000042-a1b2c3d4-1.png
+    branches/          one folder for the end of each branch, with context.json, transcript.md and its entries
+    branches/current   link to the branch that the leaf is on
+    labels/            one link per label, to the entry that has it
+    damage/            bytes of the log that belong to no entry; absent if there are none
+    artifacts/         the agent's files next to the log; absent if there are none
+    checkpoints/       working files that the agent saved; absent if there are none
+    children/          the sessions that this session started; absent if there are none
+    native/            the agent's own files or rows of the session, unchanged, without its credentials; absent for omp
+                       and pi
+
+The number at the start of an entry's name is its position in the log. Short names are found too, but not listed:
+`entries/42.json`, `entries/a1b2c3d4.json`, and `branches/` followed by any id, number or label.
+
+A transcript has what people said, also before a compaction; `context.json` has what the agent would send.
+
+In texts and transcripts, control characters and terminal escapes are made visible: `^[` stands for ESC. A backslash
+stands before what could be taken for a heading of the transcript. JSON files contain all of it unchanged.
+)";
+
+constexpr std::string_view kToTry = R"(
+## Try this
+
+    ls -lt recent/
+    cat recent/1/tree.txt
+    less recent/1/transcript.md
+    tail -n 40 recent/1/transcript.md
+    jq -r '.messages[] | .role' recent/1/context.json
+    jq . recent/1/usage.json
+    rg -l 'needle' projects/*/*/text/
+    cat "search/race condition/excerpts.md"
+    less 'search/"race condition" role:user after:2026-02-16'/01-*/transcript.md
+    ls -l projects/*/*/labels/
+    find . -path '*/labels/checkpoint'
+    cd recent/1/ && ls branches/
+    diff branches/ONE/transcript.md branches/OTHER/transcript.md
+    jq -r 'select(.writable | not) | input_filename' projects/*/*/status.json
+
+More: `arborfs --help`.
+)";
+
+constexpr std::string_view kWriting = R"(
+## Writing
+
+Run these in the folder of a session of omp. Sessions of other agents have only some of these files. If a command is
+refused, `status.json` has the reason.
+
+    echo "fix the bug" > append                    a user message
+    cat prompt.md > append                         the whole file as one message
+    echo '{"role":"user","content":"x"}' > append  a message or an entry as JSON
+    echo "and now this" > branches/ID/append       on another branch
+    echo a1b2c3d4 > branch                         continue from that entry; also #42, a label, root
+    printf 'a1b2c3d4\nTried X\n' > branch          the same, with a summary of the abandoned branch
+    ln -s $(readlink leaf) labels/checkpoint       a label on the leaf; mv renames it, rm removes it
+    echo "New title" > title
+    echo > fork                                    a copy of the session; `echo a1b2c3d4` copies the path to that entry
+
+In this folder, `echo /path/to/project > new` creates a session and `mv projects/a/SESSION projects/b/` moves one. A
+write to a session that an agent has open fails with `Device or resource busy`: fork it instead. More:
+`man 5 arborfs`.
+)";
+
+constexpr std::string_view kFastest = R"(
+This mount is read-only (`-o ro`), which is the fastest way to browse.
+)";
+
+}  // namespace
+
+std::string mount_readme(std::string_view version, bool read_only) {
+  std::string text = "# arborfs " + std::string(version) + "\n";
+  text += kWhatIsHere;
+  text += read_only ? kFastest : kWriting;
+  text += kToTry;
+  return text;
+}
+
+}  // namespace arborfs

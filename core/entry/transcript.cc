@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/entry/people_path.h"
+#include "core/entry/names.h"
+#include "core/entry/text.h"
+#include "core/entry/views.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::size_t kHeadingWord = 40;
+constexpr std::size_t kHeadingId = 80;
+
+/// 2026-02-16 10:20:30 +0100 in local time, or "" if JavaScript would not print the time.
+std::string clock_time(std::int64_t milliseconds) {
+  constexpr std::int64_t kLastDate = 8'640'000'000'000'000;
+  if (milliseconds == Entry::kNoTime || milliseconds < -kLastDate || milliseconds > kLastDate) {
+    return "";
+  }
+  const auto seconds = static_cast<std::time_t>(milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0));
+  std::tm parts{};
+  std::array<char, 64> text{};
+  if (::localtime_r(&seconds, &parts) == nullptr) {
+    return "";
+  }
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %z", &parts)};
+}
+
+/// Words of a heading, in which nothing is markup.
+std::string heading_words(std::string_view text, std::size_t columns) {
+  constexpr std::string_view kMarkup = "\\`*{}[]()#+!|<>~$&@^=\"'";
+  std::string words;
+  char before = ' ';
+  for (const char c : visible_line(text, columns)) {
+    const bool is_pair = c == before && (c == '-' || c == '.' || c == '_');
+    const bool is_edge = c == '_' && before == ' ';
+    words.append(is_pair || is_edge || kMarkup.find(c) != std::string_view::npos ? "\\" : "").push_back(c);
+    before = c;
+  }
+  return words;
+}
+
+std::string heading_of(const LogIndex& index, Ordinal ordinal) {
+  std::string heading = "## " + heading_words(index.name(ordinal), kHeadingWord);
+  const std::string time = clock_time(index.entry(ordinal).timestamp_ms);
+  if (!time.empty()) {
+    heading += " · " + time;
+  }
+  const EntryId id = index.id(ordinal);
+  if (id.kind != EntryId::Kind::missing) {
+    heading += " · " + heading_words(id.text, kHeadingId);
+  }
+  return heading + "\n\n";
+}
+
+/// The line about what lies between an entry and those above it; "" for nothing.
+std::string break_line(const PeopleStep& step) {
+  switch (step.before) {
+    case PeopleStep::Break::compaction:
+      return "*Compacted: of what is above, the agent sends the model only a summary and what it kept.*\n\n";
+    case PeopleStep::Break::gap:
+      break;
+    case PeopleStep::Break::none:
+      return "";
+  }
+  if (step.earlier == 0) {
+    return "*The log does not have what came before this.*\n\n";
+  }
+  const std::string earlier =
+      step.earlier == 1 ? "1 earlier entry is" : std::to_string(step.earlier) + " earlier entries are";
+  return "*" + earlier + " not connected with what follows, and the agent does not send them.*\n\n";
+}
+
+}  // namespace
+
+std::string image_link(const LogIndex& index, const ImageRef& image, std::string_view images) {
+  constexpr std::string_view kPlain = "-._~";
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string link = "![image " + std::to_string(image.number) + "](" + std::string(images);
+  for (const char c : names::image_file(index, image)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                          kPlain.find(c) != std::string_view::npos;
+    if (is_plain) {
+      link += c;
+    } else {
+      link.append("%").append(1, kHex[byte >> 4U]).append(1, kHex[byte & 15U]);
+    }
+  }
+  return link + ")\n\n";
+}
+
+std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<PeopleStep>& path,
+                                             const TranscriptParts& parts) {
+  std::vector<TranscriptStep> steps;
+  steps.reserve(path.size());
+  std::string breaks;
+  for (const PeopleStep& step : path) {
+    breaks += break_line(step);
+    if (!parts.shows(index.name(step.ordinal))) {
+      continue;
+    }
+    steps.push_back({step.ordinal, index.entry(step.ordinal), index.length(step.ordinal), parts.text_size(step.ordinal),
+                     breaks + heading_of(index, step.ordinal),
+                     parts.image_links ? parts.image_links(step.ordinal) : ""});
+    breaks.clear();
+  }
+  return steps;
+}
+
+std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogSource> log,
+                                                const RecordRenderer& renderer) {
+  auto content = std::make_shared<Content>();
+  for (const TranscriptStep& step : steps) {
+    content->add_text(step.heading);
+    content->add_rendered(step.text_size,
+                          [log, &renderer, type = step.entry.type, offset = step.entry.offset, length = step.length] {
+                            return read_text(renderer, *log, type, offset, length);
+                          });
+    content->add_text("\n" + step.images);
+  }
+  return content;
+}
+
+// TreeDrawing, draw_tree: makes lines from the nodes in pre-order. A node is in the column of its parent unless it has
+// siblings that begin branches too, so only branch points move the drawing to the right.
+
+namespace {
+
+constexpr std::size_t kMaxLevels = 40;  // drawn; deeper ones are shown as a number
+constexpr std::size_t kWordColumns = 60;
+constexpr std::size_t kIdColumns = 40;
+constexpr std::size_t kLabelColumns = 80;
+constexpr std::size_t kOrdinalDigits = 6;
+constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+class TreeDrawing::Lines {
+ public:
+  Lines(const LogIndex& index, Ordinal leaf)
+      : leaf_(leaf), is_talk_(index.size() + std::size_t{1}), continues_(is_talk_.size()) {
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      is_talk_[ordinal] = is_talk(index, ordinal) || index.is_aside(ordinal);
+      continues_[ordinal] = index.parent(ordinal) == kNoEntry && before_for_people(index, ordinal) != kNoEntry;
+    }
+    for (const Label& label : index.labels()) {
+      labels_.insert_or_assign(key_of(label.target), visible_line(label.text, kLabelColumns));
+    }
+  }
+
+  void set_tree(Tree tree) {
+    tree_ = std::move(tree);
+    places_ = places_of(tree_.nodes, roots_);
+  }
+
+  bool draw(const LogIndex& index, const FirstWords& first_words, std::size_t most, std::string& out) {
+    const std::size_t nodes = tree_.nodes.size();
+    const std::size_t all = nodes + tree_.unreachable.size();
+    for (const std::size_t end = most < all - next_ ? next_ + most : all; next_ < end; ++next_) {
+      if (next_ < nodes) {
+        const Place& place = places_[next_];
+        const Place& parent = place.parent == kNoNode ? roots_ : places_[place.parent];
+        indent(place.level, is_branch(place, parent), parent.last_child == next_, out);
+        line(index, tree_.nodes[next_].ordinal, first_words, "", out);
+      } else {
+        line(index, tree_.unreachable[next_ - nodes], first_words, "  (not reachable from any root)", out);
+      }
+    }
+    return next_ < all;
+  }
+
+ private:
+  /// Where a node is in the tree.
+  struct Place {
+    std::size_t parent = kNoNode;
+    std::size_t children = 0;  // that begin branches of the conversation
+    std::size_t last_child = kNoNode;
+    std::uint32_t level = 0;  // branch points above it
+    bool is_in_line = true;   // begins no branch: no talk is below it, or it continues what stands before it
+  };
+  static bool is_branch(const Place& place, const Place& parent) { return !place.is_in_line && parent.children > 1; }
+
+  /// `roots` represents the parent of all roots.
+  std::vector<Place> places_of(const std::vector<TreeNode>& nodes, Place& roots) const {
+    std::vector<Place> places(nodes.size());
+    std::vector<std::size_t> open;  // by depth
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      open.resize(std::min<std::size_t>(open.size(), nodes[i].depth));
+      places[i].parent = open.empty() ? kNoNode : open.back();
+      open.push_back(i);
+      places[i].is_in_line = !is_talk_[nodes[i].ordinal];
+    }
+    const auto parent_of = [&](const Place& place) -> Place& {
+      return place.parent == kNoNode ? roots : places[place.parent];
+    };
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      Place& place = places[i];
+      Place& parent = parent_of(place);
+      parent.is_in_line = parent.is_in_line && place.is_in_line;
+      place.is_in_line = place.is_in_line || continues_[nodes[i].ordinal];
+      if (!place.is_in_line && ++parent.children == 1) {
+        parent.last_child = i;
+      }
+    }
+    for (Place& place : places) {
+      const Place& parent = parent_of(place);
+      place.level = parent.level + (is_branch(place, parent) ? 1 : 0);
+    }
+    return places;
+  }
+
+  static std::string key_of(const EntryId& id) { return (id.kind == EntryId::Kind::string ? "s" : "o") + id.text; }
+
+  void indent(std::size_t level, bool branches, bool is_last, std::string& out) {
+    if (branches) {
+      goes_on_.resize(std::max(goes_on_.size(), level));
+    }
+    const std::size_t above = branches ? level - 1 : level;
+    for (std::size_t i = 0; i < std::min(above, kMaxLevels); ++i) {
+      out += goes_on_[i] ? "│  " : "   ";
+    }
+    if (above > kMaxLevels) {
+      out += "(+" + std::to_string(above - kMaxLevels) + ") ";
+    }
+    if (branches) {
+      out += is_last ? "└─ " : "├─ ";
+      goes_on_[level - 1] = !is_last;
+    }
+  }
+
+  void line(const LogIndex& index, Ordinal ordinal, const FirstWords& first_words, std::string_view remark,
+            std::string& out) {
+    const std::string number = std::to_string(ordinal);
+    out.append(kOrdinalDigits - std::min(kOrdinalDigits, number.size()), '0');
+    out += number + " " + visible_line(index.name(ordinal), kIdColumns);
+    const EntryId id = index.id(ordinal);
+    if (id.kind != EntryId::Kind::missing) {
+      out += " " + visible_line(id.text, kIdColumns);
+    }
+    const std::string words = visible_line(first_words(ordinal), kWordColumns);
+    if (!words.empty()) {
+      out += "  " + words;
+    }
+    const auto label = id.kind == EntryId::Kind::missing ? labels_.end() : labels_.find(key_of(id));
+    if (label != labels_.end()) {
+      out += "  [" + label->second + "]";
+    }
+    out += remark;
+    out += ordinal == leaf_ ? "  <- leaf\n" : "\n";
+  }
+
+  Ordinal leaf_;
+  // By ordinal:
+  std::vector<bool> is_talk_;    // of the conversation or of an aside
+  std::vector<bool> continues_;  // a root, but not for people
+  std::unordered_map<std::string, std::string> labels_;
+  Tree tree_;
+  Place roots_;
+  std::vector<Place> places_;  // of the nodes
+  std::size_t next_ = 0;
+  std::vector<bool> goes_on_;  // by level: true if another sibling follows
+};
+
+TreeDrawing::TreeDrawing(const LogIndex& index, Ordinal leaf) : lines_(std::make_unique<Lines>(index, leaf)) {}
+
+TreeDrawing::~TreeDrawing() = default;
+
+void TreeDrawing::set_tree(Tree tree) {
+  lines_->set_tree(std::move(tree));
+}
+
+bool TreeDrawing::draw(const LogIndex& index, const FirstWords& first_words, std::size_t most, std::string& out) {
+  return lines_->draw(index, first_words, most, out);
+}
+
+std::string draw_tree(const LogIndex& index, Ordinal leaf, const FirstWords& first_words) {
+  TreeDrawing drawing(index, leaf);
+  drawing.set_tree(tree_of(index));
+  std::string out;
+  drawing.draw(index, first_words, SIZE_MAX, out);
+  return out;
+}
+
+}  // namespace arborfs

@@ -1,0 +1,359 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/hash.h"
+#include "core/base/threads.h"
+#include "core/base/error.h"
+#include "core/base/wanted.h"
+#include "core/json/date.h"
+#include "core/log/log_reader.h"
+#include "core/entry/usage.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
+#include "core/views/stats.h"
+
+namespace arborfs::stats {
+
+namespace {
+
+/// This many sessions are read before their messages are counted, so that messages are counted in the order of the
+/// sessions.
+constexpr std::size_t kBatch = 16;
+constexpr std::string_view kUnknown = "unknown";
+
+/// The usage of a message.
+struct Spent {
+  std::int64_t time_ms = 0;
+  std::uint64_t hash = 0;  // of the facts that it shares with its copies in other sessions
+  std::string model;       // "" if no model answered
+  Usage usage;
+  bool may_grow = false;            // UsageReport::may_grow
+  std::optional<std::size_t> kept;  // UsageLedger::Added::kept
+};
+
+/// The usage of a session.
+struct SessionSpent {
+  std::vector<Spent> messages;
+  std::optional<double> whole_cost;  // what its log tells of the session as a whole beyond its messages
+  std::int64_t last_ms = 0;          // the newest time of its entries
+};
+
+/// An entry as the index has it, copied so that no lock is held while it is read.
+struct Candidate {
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::int64_t time_ms = 0;
+};
+
+struct Candidates {
+  std::shared_ptr<const LogSource> log;
+  std::vector<Candidate> entries;
+  DialectNumber dialect{};
+  std::optional<double> session_cost;
+};
+
+/// An entry without a time has that of the previous one.
+Result<Candidates> candidates_of(const Session& session) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const LogIndex& index = guard.index();
+  Candidates found{guard.log(), {}, index.dialect(), index.header().cost};
+  std::int64_t time = json::parse_date(index.header().timestamp).value_or(session.mtime_ns() / 1'000'000);
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    const Entry& entry = index.entry(ordinal);
+    time = entry.timestamp_ms == Entry::kNoTime ? time : entry.timestamp_ms;
+    found.entries.push_back({entry.type, entry.offset, index.length(ordinal), time});
+  }
+  return found;
+}
+
+std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::string& request) {
+  std::string text(agent);
+  if (!request.empty()) {
+    return xxh64(text + '\n' + request);
+  }
+  text += '\n' + std::to_string(spent.time_ms) + '\n' + spent.model;
+  const Usage& usage = spent.usage;
+  for (const double number : {usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost}) {
+    text += '\n' + (std::isnan(number) ? std::string("-") : std::to_string(number));
+  }
+  return xxh64(text);
+}
+
+/// Reads one session; records of the same request count once.
+class SessionReader {
+ public:
+  SessionReader(const SessionPtr& session, const Options& options) : session_(session), options_(options) {}
+
+  Result<SessionSpent> read() {
+    const Session::Use use(session_);
+    RETURN_IF_ERROR(session_->refresh(Depth::index, options_.cancelled));
+    ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_));
+    for (const Candidate& one : candidates.entries) {
+      if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+        return Error{Errc::interrupted, "the sum was cancelled"};
+      }
+      RETURN_IF_ERROR(take(candidates, one));
+    }
+    return settle(candidates);
+  }
+
+ private:
+  Result<void> take(const Candidates& candidates, const Candidate& one) {
+    if (one.length > kMaxRenderedEntry) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const auto raw, candidates.log->read(one.offset, one.length));
+    auto told = session_->format().renderer->usage(one.type, raw);
+    if (!told || !counts(told->report.usage, candidates.dialect)) {
+      return {};
+    }
+    Usage& usage = told->report.usage;
+    usage.counts_in = 0;
+    if (usage.cost == 0 && tokens_told(usage) == 0) {
+      usage.cost = untold_usage().cost;  // another program spent the tokens, and its cost is unknown
+    }
+    const UsageLedger::Added added = ledger_.add(told->report);
+    if (!added.is_new) {
+      return {};
+    }
+    if (told->model.empty()) {
+      ASSIGN_OR_RETURN(told->model, model_at(*candidates.log, one.offset));
+    }
+    Spent spent{one.time_ms, 0, std::move(told->model), told->report.usage, told->report.may_grow, added.kept};
+    spent.hash = hash_of(spent, session_->agent(), told->request);
+    if (!names_model(spent.model)) {
+      spent.model.clear();
+    }
+    spent_.messages.push_back(std::move(spent));
+    return {};
+  }
+
+  /// The model that a record before this offset sets; "" if there is none.
+  Result<std::string> model_at(const LogSource& log, std::uint64_t offset) {
+    if (!changes_) {
+      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, options_.cancelled));
+    }
+    const auto next = std::partition_point(changes_->begin(), changes_->end(),
+                                           [&](const auto& change) { return change.offset < offset; });
+    return next == changes_->begin() ? std::string() : std::prev(next)->model;
+  }
+
+  /// Some records count in some dialects only.
+  static bool counts(const Usage& usage, DialectNumber dialect) {
+    return usage.counts_in == 0 || (usage.counts_in >> static_cast<unsigned>(dialect) & 1U) != 0;
+  }
+
+  /// Takes what all records together tell.
+  SessionSpent settle(const Candidates& candidates) {
+    const auto amounts = ledger_.amounts();
+    double cost = 0;
+    for (Spent& spent : spent_.messages) {
+      spent.usage = spent.kept ? amounts[*spent.kept] : spent.usage;
+      cost += std::isnan(spent.usage.cost) ? 0 : spent.usage.cost;
+    }
+    std::erase_if(spent_.messages, [](const Spent& spent) { return spent.kept && !is_told(spent.usage); });
+    if (candidates.session_cost && !candidates.entries.empty()) {
+      spent_.whole_cost = std::max(0.0, *candidates.session_cost - cost);
+      const auto newest =
+          std::max_element(candidates.entries.begin(), candidates.entries.end(),
+                           [](const Candidate& a, const Candidate& b) { return a.time_ms < b.time_ms; });
+      spent_.last_ms = newest->time_ms;
+    }
+    return std::move(spent_);
+  }
+
+  const SessionPtr& session_;
+  const Options& options_;
+  UsageLedger ledger_;
+  std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
+  SessionSpent spent_;
+};
+
+/// Evicts data that was loaded only for the sum.
+Result<SessionSpent> read_session(const SessionPtr& session, const Options& options) {
+  const bool was_loaded = session->has(Depth::index);
+  auto spent = SessionReader(session, options).read();
+  if (!was_loaded) {
+    session->evict();
+  }
+  return spent;
+}
+
+Addend addend_of(const Spent& spent, const SessionSpent& all) {
+  return {spent.usage, 1, !all.whole_cost && lacks_cost(spent.usage) ? 1 : 0};
+}
+
+Addend addend_of_cost(double cost) {
+  Addend addend;
+  addend.usage.cost = cost;
+  return addend;
+}
+
+std::string day_of(std::int64_t time_ms) {
+  const std::int64_t day_start = time_ms - ((time_ms % 1000) + 1000) % 1000;
+  const auto seconds = static_cast<std::time_t>(day_start / 1000);
+  std::tm parts{};
+  std::array<char, 40> text{};
+  if (::localtime_r(&seconds, &parts) == nullptr) {
+    return std::string(kUnknown);
+  }
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &parts)};
+}
+
+/// Counts the messages of sessions in their order.
+class Counter {
+ public:
+  explicit Counter(const Options& options) : options_(options) {}
+
+  /// `of` outlives the counter.
+  void add(const Counted& of, const SessionSpent& all) {
+    std::vector<std::uint64_t> own;
+    for (const Spent& spent : all.messages) {
+      if (spent.may_grow) {
+        add_growing(of, spent, all);
+      } else if (!counted_.contains(spent.hash)) {
+        own.push_back(spent.hash);
+        count(of, spent.time_ms, spent.model, addend_of(spent, all));
+      }
+    }
+    counted_.insert(own.begin(), own.end());
+    add_whole_cost(of, all);
+  }
+  void add_unreadable() { stats_.add_unreadable(); }
+  Stats take() { return std::move(stats_); }
+
+ private:
+  /// A message of which later records may tell more.
+  struct Growing {
+    const Counted* of = nullptr;
+    const std::string* model = nullptr;
+    std::int64_t time_ms = 0;
+    Usage usage;
+    bool is_without_cost = false;
+  };
+
+  void count(const Counted& of, std::int64_t time_ms, const std::string& model, const Addend& addend) {
+    const bool is_within =
+        (!options_.since_ms || time_ms >= *options_.since_ms) && (!options_.until_ms || time_ms < *options_.until_ms);
+    if (is_within) {
+      const std::string named = model.empty() ? std::string(kUnknown) : model;
+      stats_.add({day_of(time_ms), of.project, named, std::string(of.session->agent()), of.id}, addend);
+    }
+  }
+
+  void add_growing(const Counted& of, const Spent& spent, const SessionSpent& all) {
+    const auto [known, is_new] = growing_.try_emplace(spent.hash);
+    Growing& growing = known->second;
+    if (is_new) {
+      const Addend addend = addend_of(spent, all);
+      growing = {&of, &*models_.insert(spent.model).first, spent.time_ms, spent.usage, addend.without_cost > 0};
+      return count(of, spent.time_ms, spent.model, addend);
+    }
+    const Usage before = growing.usage;
+    raise_usage(growing.usage, spent.usage);
+    const bool has_cost_now = growing.is_without_cost && !lacks_cost(growing.usage);
+    growing.is_without_cost = growing.is_without_cost && !has_cost_now;
+    count(*growing.of, growing.time_ms, *growing.model,
+          {usage_growth(before, growing.usage), 0, has_cost_now ? -1 : 0});
+  }
+
+  void add_whole_cost(const Counted& of, const SessionSpent& all) {
+    if (!all.whole_cost) {
+      return;
+    }
+    const Header header = of.session->head().header;
+    const double own = *all.whole_cost - copied_cost(of.session->store_number(), header, all);
+    costs_[{of.session->store_number(), header.id}] = *all.whole_cost;
+    Spent whole{all.last_ms, 0, "", addend_of_cost(*all.whole_cost).usage, false, std::nullopt};
+    whole.hash = hash_of(whole, of.session->agent(), "");
+    if (counted_.insert(whole.hash).second) {
+      count(of, all.last_ms, all.messages.empty() ? "" : all.messages.back().model, addend_of_cost(own));
+    }
+  }
+
+  /// A program that forks a session copies its cost, too (goat/FORMAT.md B2). A cost below the source's was begun anew.
+  [[nodiscard]] double copied_cost(std::uint8_t store, const Header& header, const SessionSpent& all) const {
+    const auto source = header.started_by.empty() ? costs_.find({store, header.parent_session}) : costs_.end();
+    if (source == costs_.end()) {
+      return 0;
+    }
+    const auto created = json::parse_date(header.timestamp);
+    const bool has_own_entries = !created || all.last_ms > *created;
+    const double copied = source->second <= *all.whole_cost ? source->second : 0;
+    return has_own_entries ? copied : *all.whole_cost;
+  }
+
+  const Options& options_;
+  std::unordered_set<std::uint64_t> counted_;  // in earlier sessions
+  std::unordered_map<std::uint64_t, Growing> growing_;
+  std::set<std::string> models_;                                  // of growing_
+  std::map<std::pair<std::uint8_t, std::string>, double> costs_;  // of whole sessions, by store and id
+  Stats stats_;
+};
+
+/// The session that was created first comes first: the others contain the copies.
+void order_by_creation(std::vector<Counted>& sessions) {
+  using Key = std::pair<std::int64_t, std::int64_t>;
+  std::vector<std::pair<Key, Counted>> keyed;
+  keyed.reserve(sessions.size());
+  for (Counted& of : sessions) {
+    const std::int64_t written = of.session->mtime_ns();
+    const auto created = json::parse_date(of.session->head().header.timestamp);
+    keyed.emplace_back(Key(created.value_or(written / 1'000'000), written), std::move(of));
+  }
+  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < keyed.size(); ++i) {
+    sessions[i] = std::move(keyed[i].second);
+  }
+}
+
+}  // namespace
+
+Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
+  ASSIGN_OR_RETURN(const auto all, read_session(session, options));
+  SessionUse use;
+  for (const Spent& spent : all.messages) {
+    use.row.add(addend_of(spent, all));
+    if (!spent.model.empty()) {
+      use.models.insert(spent.model);
+    }
+  }
+  if (all.whole_cost) {
+    use.row.add(addend_of_cost(*all.whole_cost));
+  }
+  return use;
+}
+
+Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
+  order_by_creation(sessions);
+  const auto wanted = Wanted::here();
+  Counter counter(options);
+  for (std::size_t first = 0; first < sessions.size(); first += kBatch) {
+    std::vector<Result<SessionSpent>> read(std::min(kBatch, sessions.size() - first), SessionSpent());
+    parallel_for(read.size(), [&](std::size_t i) {
+      read[i] = wanted() ? read_session(sessions[first + i].session, options)
+                         : Result<SessionSpent>(Error{Errc::interrupted, "the sum is no longer needed"});
+      options.step();
+    });
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (read[i]) {
+        counter.add(sessions[first + i], *read[i]);
+      } else if (read[i].error().code == Errc::interrupted) {
+        return read[i].error();
+      } else {
+        counter.add_unreadable();
+      }
+    }
+  }
+  return counter.take();
+}
+
+}  // namespace arborfs::stats

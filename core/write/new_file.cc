@@ -1,0 +1,76 @@
+#include "core/write/new_file.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/os/temp_file.h"
+
+namespace arborfs {
+
+Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
+                         bool sync) {
+  ASSIGN_OR_RETURN(auto at, Dir::open_root(root));
+  for (const std::string& part : parts) {
+    auto next = at.open_in(part);
+    if (!next && next.error().code == Errc::not_found) {
+      RETURN_IF_ERROR(disk.make_folder(at, part, mode));
+      RETURN_IF_ERROR(sync ? disk.sync_folder(at) : Result<void>());
+      next = at.open_in(part);
+    }
+    if (!next) {
+      return next.error();
+    }
+    at = *std::move(next);
+  }
+  return at;
+}
+
+mode_t permissions_of(const Session& session) {
+  namespace fs = std::filesystem;
+  const SessionStore& store = session.store();
+  const fs::path agent_dir = store.paths().agent_dir;
+  const auto file = store.stat(session.place());
+  mode_t found = file ? file->mode & kAnyPermissions : 0;
+  fs::path folder = fs::path(store.path_of(session.place())).parent_path();
+  for (bool is_last = false; !is_last && folder != folder.parent_path(); folder = folder.parent_path()) {
+    is_last = folder == agent_dir;
+    const auto st = Dir::stat_root(folder.string());
+    found &= st && (st->mode & S_IXGRP) != 0 ? kAnyPermissions : ~static_cast<mode_t>(S_IRWXG);
+    found &= st && (st->mode & S_IXOTH) != 0 ? kAnyPermissions : ~static_cast<mode_t>(S_IRWXO);
+  }
+  return found | S_IRWXU;
+}
+
+void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(std::string_view)>& is_ours) {
+  for (const std::string& name : leftover_files(folder, is_ours)) {
+    const auto seen = folder.stat(name);
+    if (seen && now_ns() - seen->mtime_ns > kMaybeInUseNs) {
+      static_cast<void>(disk.remove(folder, name));
+    }
+  }
+}
+
+Result<std::string> new_uuid() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return Error{Errc::io, "the system provides no random numbers"};
+  }
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);
+  std::string uuid;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    uuid += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+    uuid += kDigits[bytes[i] >> 4U];
+    uuid += kDigits[bytes[i] & 15U];
+  }
+  return uuid;
+}
+
+}  // namespace arborfs
