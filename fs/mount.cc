@@ -33,16 +33,16 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/unique_fd.h"
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"
 #include "core/search/indexer.h"
 #include "core/search/search_index.h"
 #include "core/session/catalog.h"
-#include "core/store/store_set.h"
 #include "core/session/watcher.h"
+#include "core/store/store_set.h"
 #include "core/write/writer.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/words.h"
-#include "core/entry/tree.h"
 #include "core/entry/text.h"
+#include "core/entry/tree.h"
 #include "core/entry/views.h"
 #include "core/store/store_parts.h"
 #include "core/views/session_facts.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/json/document.h"
 #include "core/entry/tree.h"
+#include "core/json/document.h"
 
 namespace arborfs {
 namespace {

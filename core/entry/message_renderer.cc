@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "core/base/hash.h"
-#include "core/json/document.h"
-#include "core/json/json_cursor.h"
-#include "core/json/utf8.h"
 #include "core/entry/markdown.h"
 #include "core/entry/text.h"
 #include "core/entry/text_sizes.h"
 #include "core/entry/value_text.h"
+#include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/utf8.h"
 
 namespace arborfs {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "core/json/document.h"
+#include "core/entry/record_renderer.h"
 #include "core/entry/turn.h"
 #include "core/entry/usage.h"
-#include "core/entry/record_renderer.h"
+#include "core/json/document.h"
 
 namespace arborfs {
 

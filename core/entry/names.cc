@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/base/hash.h"
-#include "core/json/utf8.h"
 #include "core/entry/text.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::names {
 namespace {

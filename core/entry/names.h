@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/log/log_index.h"
 #include "core/entry/text_sizes.h"
+#include "core/log/log_index.h"
 
 namespace arborfs::names {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "core/base/threads.h"
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "core/entry/text.h"
 
 namespace arborfs {
@@ -18,13 +18,13 @@ constexpr std::uint64_t kRun = std::uint64_t{64} << 10U;  // bytes that are read
 constexpr std::size_t kSharedFrom = 4;                    // fewer runs are measured before a thread has started
 
 /// Entries that lie one behind the other, and are read at once.
-struct Run {
+struct EntryRun {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-std::vector<Run> runs_of(std::span<const Entry> entries) {
-  std::vector<Run> runs;
+std::vector<EntryRun> runs_of(std::span<const Entry> entries) {
+  std::vector<EntryRun> runs;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
     const bool goes_on = i > 0 && entry.offset >= entries[i - 1].offset + entries[i - 1].length &&
@@ -46,7 +46,7 @@ class Measuring {
 
   /// The measures in the order of the entries.
   Result<std::vector<TextMeasure>> run() {
-    const std::vector<Run> runs = runs_of(entries_);
+    const std::vector<EntryRun> runs = runs_of(entries_);
     const auto take = [&](std::size_t i) {
       if (auto done = is_over() ? Result<void>() : measure(runs[i]); !done) {
         const std::lock_guard lock(mutex_);
@@ -72,7 +72,7 @@ class Measuring {
     return has_failed_ || (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed));
   }
 
-  Result<void> measure(const Run& run) {
+  Result<void> measure(const EntryRun& run) {
     const Entry& first = entries_[run.begin];
     const Entry& last = entries_[run.end - 1];
     if (first.length > kMaxRenderedEntry) {  // a run of its own

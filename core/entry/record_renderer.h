@@ -12,9 +12,9 @@
 
 #include "core/entry/content.h"
 #include "core/entry/context_path.h"
+#include "core/entry/text_sizes.h"
 #include "core/entry/turn.h"
 #include "core/entry/usage.h"
-#include "core/entry/text_sizes.h"
 
 namespace arborfs {
 

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/entry/value_text.h"
+#include "core/entry/views.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/json/utf8.h"
-#include "core/entry/value_text.h"
-#include "core/entry/views.h"
 
 namespace arborfs {
 namespace {

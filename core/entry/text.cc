@@ -10,9 +10,9 @@
 #include "core/base/error.h"
 #include "core/base/simd_classify.h"
 #include "core/base/words.h"
-#include "core/json/utf8.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/value_text.h"
+#include "core/json/utf8.h"
 
 namespace arborfs::chars {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/names.h"
 #include "core/json/base64.h"
 #include "core/json/json_cursor.h"
-#include "core/entry/names.h"
 
 namespace arborfs {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/entry/usage.h"
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"
-#include "core/entry/usage.h"
 
 namespace arborfs {
 

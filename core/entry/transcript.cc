@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/entry/people_path.h"
 #include "core/entry/names.h"
+#include "core/entry/people_path.h"
 #include "core/entry/text.h"
 #include "core/entry/views.h"
 

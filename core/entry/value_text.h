@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/document.h"
 #include "core/entry/text.h"
+#include "core/json/document.h"
 
 namespace arborfs {
 

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/log_index.h"
 #include "core/entry/content.h"
 #include "core/entry/people_path.h"
-#include "core/entry/tree.h"
 #include "core/entry/record_renderer.h"
+#include "core/entry/tree.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 

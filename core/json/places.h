@@ -29,8 +29,8 @@ class Places {
   using Place = std::uint32_t;
 
   /// True if `text` is one value by the strictest reading, nested at most kMaxDepth deep. Does not check the escapes in
-  /// strings (has_valid_escapes). False says nothing about `text`. `text` must start with { or [, must not end with white
-  /// space, and must outlive the use of this object. Call the other members only after find() returned true.
+  /// strings (has_valid_escapes). False says nothing about `text`. `text` must start with { or [, must not end with
+  /// white space, and must outlive the use of this object. Call the other members only after find() returned true.
   bool find(std::string_view text);
 
   [[nodiscard]] char lead(Place place) const { return text_[offset(place)]; }

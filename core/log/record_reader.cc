@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/log/index_state.h"
 
 namespace arborfs {

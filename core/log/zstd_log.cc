@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
-#include "core/base/words.h"
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/os/disk.h"
 #include "core/os/file.h"
 

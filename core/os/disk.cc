@@ -13,8 +13,8 @@
 #include <system_error>
 #include <thread>
 
-#include "core/base/threads.h"
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "core/os/file_tree.h"
 
 namespace arborfs {

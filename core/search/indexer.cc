@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/threads.h"
-#include "core/json/utf8.h"
-#include "core/log/log_reader.h"
 #include "core/entry/names.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/json/utf8.h"
+#include "core/log/log_reader.h"
 
 namespace arborfs::search {
 

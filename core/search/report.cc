@@ -5,10 +5,10 @@
 #include <iterator>
 
 #include "core/base/threads.h"
-#include "core/json/date.h"
-#include "core/json/document.h"
 #include "core/entry/names.h"
 #include "core/entry/text.h"
+#include "core/json/date.h"
+#include "core/json/document.h"
 #include "core/session/session_name.h"
 
 namespace arborfs::search {

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/words.h"
-#include "core/base/threads.h"
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "core/base/wanted.h"
-#include "core/json/utf8.h"
+#include "core/base/words.h"
 #include "core/entry/names.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/json/utf8.h"
 #include "core/search/query.h"
 #include "core/search/search_index.h"
 

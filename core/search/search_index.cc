@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "core/base/threads.h"
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "core/search/terms.h"
 
 namespace arborfs::search {

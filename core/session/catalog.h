@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/base/hanging_work.h"
-#include "core/os/submounts.h"
 #include "core/os/state_dir.h"
+#include "core/os/submounts.h"
 #include "core/session/catalog_view.h"
 #include "core/session/change_feed.h"
 #include "core/session/session.h"

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/entry/text.h"
 #include "core/os/environment.h"
 #include "core/os/processes.h"
-#include "core/entry/text.h"
 #include "core/store/store_parts.h"
 
 namespace arborfs {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
-#include "core/log/log_reader.h"
+#include "core/base/hash.h"
 #include "core/entry/record_renderer.h"
+#include "core/log/log_reader.h"
 
 namespace arborfs {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "core/log/log_index.h"
 #include "core/entry/text_sizes.h"
+#include "core/log/log_index.h"
 #include "core/session/change_feed.h"
 #include "core/session/store_state.h"
 #include "core/store/session_store.h"

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/base/words.h"
-#include "core/log/log_reader.h"
-#include "core/log/log_source.h"
 #include "core/entry/content.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/log/log_reader.h"
+#include "core/log/log_source.h"
 
 namespace arborfs {
 namespace {

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/words.h"
-#include "core/base/error.h"
 #include "core/json/document.h"
 #include "core/os/state_dir.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/sqlite/connection.h"
 #include "core/sqlite/database.h"
 

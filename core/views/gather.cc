@@ -8,15 +8,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/threads.h"
-#include "core/base/error.h"
 #include "core/base/wanted.h"
-#include "core/json/date.h"
-#include "core/log/log_reader.h"
-#include "core/entry/usage.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/entry/usage.h"
+#include "core/json/date.h"
+#include "core/log/log_reader.h"
 #include "core/views/stats.h"
 
 namespace arborfs::stats {

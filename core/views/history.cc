@@ -10,9 +10,9 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/wanted.h"
+#include "core/entry/text.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
-#include "core/entry/text.h"
 
 namespace arborfs::history {
 

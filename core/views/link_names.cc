@@ -11,8 +11,8 @@
 #include "core/base/cancellation.h"
 #include "core/base/hash.h"
 #include "core/base/threads.h"
-#include "core/json/date.h"
 #include "core/entry/names.h"
+#include "core/json/date.h"
 #include "core/session/session_name.h"
 
 namespace arborfs {

@@ -4,14 +4,14 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/entry/names.h"
+#include "core/entry/people_path.h"
+#include "core/entry/text.h"
+#include "core/entry/tree.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/entry/people_path.h"
-#include "core/entry/tree.h"
-#include "core/entry/names.h"
-#include "core/entry/text.h"
 #include "core/session/liveness.h"
 
 namespace arborfs {

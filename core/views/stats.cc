@@ -7,8 +7,8 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/wanted.h"
-#include "core/json/document.h"
 #include "core/entry/text.h"
+#include "core/json/document.h"
 
 namespace arborfs::stats {
 

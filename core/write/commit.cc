@@ -5,8 +5,8 @@
 #include <new>
 #include <thread>
 
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/session/liveness.h"
 
 namespace arborfs {

@@ -13,13 +13,13 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/entry/context_path.h"
+#include "core/entry/people_path.h"
 #include "core/json/base64.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
-#include "core/entry/context_path.h"
-#include "core/entry/people_path.h"
 #include "core/write/resolve_target.h"
 
 namespace arborfs {

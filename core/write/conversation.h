@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/entry/turn.h"
 #include "core/entry/record_renderer.h"
+#include "core/entry/turn.h"
 #include "core/session/session.h"
 #include "core/write/new_file.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/json/document.h"
 #include "core/entry/people_path.h"
 #include "core/entry/tree.h"
+#include "core/json/document.h"
 
 namespace arborfs {
 

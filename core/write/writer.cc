@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/words.h"
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/words.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
 #include "core/write/commit.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/entry/tree.h"
 #include "core/entry/names.h"
+#include "core/entry/tree.h"
 #include "core/write/resolve_target.h"
 #include "core/write/verbs.h"
 #include "fs/control/client_process.h"

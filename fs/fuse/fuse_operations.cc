@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "fs/fuse/fuse_dispatch.h"
 #include "fs/fuse/fuse_request.h"
 #include "fs/fuse/fuse_server.h"

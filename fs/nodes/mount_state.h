@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/views/history.h"
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
-#include "core/views/stats.h"
+#include "core/views/history.h"
 #include "core/views/link_names.h"
+#include "core/views/stats.h"
 #include "fs/nodes/control_inodes.h"
 #include "fs/nodes/documents.h"
 #include "fs/nodes/node_id.h"

@@ -3,8 +3,8 @@
 #include <iterator>
 #include <mutex>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "fs/nodes/node_id.h"
 
 namespace arborfs {

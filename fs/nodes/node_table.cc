@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 
 namespace arborfs {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
-#include "core/base/error.h"
-#include "core/views/history.h"
 #include "core/search/query.h"
 #include "core/search/search.h"
+#include "core/views/history.h"
 #include "core/views/stats.h"
 #include "fs/nodes/node_table.h"
 

@@ -2,9 +2,9 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/tree.h"
-#include "core/entry/names.h"
 #include "core/entry/views.h"
 #include "core/views/session_views.h"
 #include "fs/nodes/node_table.h"

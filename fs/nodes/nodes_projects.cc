@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/entry/names.h"
 #include "fs/nodes/node_table.h"
 

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/entry/views.h"
 #include "core/write/verbs.h"
 #include "fs/nodes/node_table.h"

@@ -1,8 +1,8 @@
 #include <array>
 
 #include "core/base/error.h"
-#include "core/entry/tree.h"
 #include "core/entry/names.h"
+#include "core/entry/tree.h"
 #include "core/store/store_parts.h"
 #include "core/write/verbs.h"
 #include "fs/nodes/node_table.h"

@@ -2,8 +2,8 @@
 #include <array>
 #include <optional>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/views/session_views.h"
 #include "fs/nodes/node_table.h"
 

@@ -9,7 +9,7 @@ from mounting import SOURCE_DIR, equal
 
 # Files that take commands, at the root and in a session (CONTRACT.md 2.7); reading one gives no content of a session.
 # Those of a session are rows of this table.
-VERBS = (SOURCE_DIR / "core" / "writer" / "verbs.cc").read_text()
+VERBS = (SOURCE_DIR / "core" / "write" / "verbs.cc").read_text()
 ROOT_CONTROLS = {"new", "events"}
 SESSION_CONTROLS = set(re.findall(r'\{"(\w+)", Framing::(?!.*VerbFile::of_(?:mount|view))', VERBS))
 assert SESSION_CONTROLS >= {"append", "branch", "label", "fork"}, SESSION_CONTROLS

@@ -7,15 +7,15 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/entry/text.h"
 #include "core/os/file.h"
 #include "core/os/state_dir.h"
-#include "core/entry/text.h"
 #include "core/views/session_views.h"
 #include "core/write/resolve_target.h"
 #include "fs/fuse/errno_map.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "core/base/words.h"
-#include "core/os/environment.h"
 #include "core/entry/text.h"
+#include "core/os/environment.h"
 
 namespace arborfs::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "tools/arborfs/completions.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

@@ -4,15 +4,15 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/entry/text.h"
 #include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/edit/repairer.h"
 #include "core/formats/registry.h"
-#include "core/entry/text.h"
 #include "core/store/store_parts.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

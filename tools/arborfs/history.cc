@@ -1,4 +1,6 @@
 // arborfs history: the prompts that were typed to omp, and adding one.
+#include "core/views/history.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -6,14 +8,13 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/views/history.h"
-#include "core/json/date.h"
 #include "core/entry/names.h"
 #include "core/entry/text.h"
+#include "core/json/date.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "core/json/document.h"
 #include "core/entry/text.h"
+#include "core/json/document.h"
 
 namespace arborfs::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include "core/entry/text.h"
 #include "fs/fuse/mountpoint.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

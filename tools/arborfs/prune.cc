@@ -9,14 +9,14 @@
 
 #include "core/base/clock.h"
 #include "core/base/words.h"
-#include "core/json/date.h"
 #include "core/entry/text.h"
+#include "core/json/date.h"
 #include "core/write/retention.h"
 #include "tools/arborfs/choice.h"
-#include "tools/arborfs/removal.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/removal.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/entry/text.h"
 #include "core/json/utf8.h"
 #include "core/os/state_dir.h"
-#include "core/entry/text.h"
 #include "core/search/search.h"
 #include "core/search/search_index.h"
 #include "core/session/liveness.h"
 #include "core/store/format.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/programs.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
-#include "core/entry/text.h"
 #include "core/search/report.h"
 #include "core/search/search_index.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
-#include "tools/arborfs/period.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

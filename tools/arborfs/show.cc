@@ -2,18 +2,18 @@
 
 #include <map>
 
-#include "core/json/date.h"
-#include "core/json/document.h"
-#include "core/entry/people_path.h"
-#include "core/entry/tree.h"
 #include "core/entry/names.h"
+#include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/entry/tree.h"
+#include "core/json/date.h"
+#include "core/json/document.h"
 #include "core/views/session_facts.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -1,12 +1,12 @@
 // arborfs stores: the stores of the user's agents, or those that the command line names.
 #include <map>
 
+#include "core/entry/text.h"
 #include "core/formats/registry.h"
 #include "core/os/state_dir.h"
-#include "core/entry/text.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -11,14 +11,14 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/json/date.h"
 #include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/json/date.h"
 #include "core/session/watcher.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

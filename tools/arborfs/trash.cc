@@ -6,19 +6,19 @@
 #include <map>
 
 #include "core/base/clock.h"
-#include "core/base/words.h"
 #include "core/base/error.h"
+#include "core/base/words.h"
+#include "core/entry/text.h"
 #include "core/formats/registry.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
-#include "core/entry/text.h"
 #include "core/session/store_state.h"
 #include "core/write/retention.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/removal.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/removal.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 

@@ -3,15 +3,15 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/json/date.h"
 #include "core/entry/people_path.h"
-#include "core/entry/tree.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
+#include "core/entry/tree.h"
+#include "core/json/date.h"
 #include "core/views/session_views.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

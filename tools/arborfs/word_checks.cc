@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/formats/registry.h"
 #include "core/entry/text.h"
+#include "core/formats/registry.h"
 #include "tools/arborfs/period.h"
 
 namespace arborfs::cli {

@@ -6,17 +6,17 @@
 #include <fstream>
 
 #include "core/base/error.h"
+#include "core/entry/text.h"
 #include "core/formats/registry.h"
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
-#include "core/entry/text.h"
 #include "core/write/resolve_target.h"
 #include "core/write/verbs.h"
 #include "tools/arborfs/access.h"
-#include "tools/arborfs/run.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
+#include "tools/arborfs/run.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {

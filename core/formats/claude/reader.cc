@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/claude/row.h"
 #include "core/json/document.h"

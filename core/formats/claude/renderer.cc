@@ -8,6 +8,11 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
+#include "core/entry/message_renderer.h"
+#include "core/entry/text.h"
+#include "core/entry/usage.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/claude/row.h"
 #include "core/formats/claude/sent_pieces.h"
@@ -15,11 +20,6 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_source.h"
-#include "core/entry/content.h"
-#include "core/entry/context_path.h"
-#include "core/entry/usage.h"
-#include "core/entry/message_renderer.h"
-#include "core/entry/text.h"
 
 namespace arborfs::claude {
 namespace {

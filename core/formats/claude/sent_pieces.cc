@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/base/words.h"
 #include "core/formats/claude/row.h"
 #include "core/json/json_cursor.h"

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/log_source.h"
 #include "core/entry/context_path.h"
 #include "core/entry/record_renderer.h"
+#include "core/log/log_source.h"
 
 namespace arborfs::claude {
 

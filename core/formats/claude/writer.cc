@@ -17,9 +17,9 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/os/temp_file.h"
+#include "core/write/commit.h"
 #include "core/write/conversation.h"
 #include "core/write/new_file.h"
-#include "core/write/commit.h"
 
 namespace arborfs::claude {
 namespace {

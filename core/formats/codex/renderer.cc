@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
+#include "core/entry/message_renderer.h"
+#include "core/entry/text.h"
+#include "core/entry/turn.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/entry/content.h"
-#include "core/entry/context_path.h"
-#include "core/entry/turn.h"
-#include "core/entry/message_renderer.h"
-#include "core/entry/text.h"
 
 namespace arborfs::codex {
 namespace {

@@ -7,9 +7,9 @@
 #include "core/base/hash.h"
 #include "core/base/words.h"
 #include "core/formats/codex/record.h"
-#include "core/json/scan.h"
 #include "core/json/json_cursor.h"
 #include "core/json/places.h"
+#include "core/json/scan.h"
 #include "core/json/utf8.h"
 #include "core/log/record_fields.h"
 

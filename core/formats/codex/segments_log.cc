@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/base/words.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/rollout_record.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/threads.h"
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/codex/record.h"
 #include "core/formats/codex/segments_log.h"

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/names.h"
+#include "core/entry/unified_diff.h"
 #include "core/formats/goat/go_json.h"
 #include "core/json/document.h"
 #include "core/os/file.h"
-#include "core/entry/names.h"
-#include "core/entry/unified_diff.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs::goat {

@@ -2,12 +2,12 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/message_renderer.h"
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/go_json.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/entry/message_renderer.h"
 
 namespace arborfs::goat {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/new_records.h"
 #include "core/json/document.h"

@@ -20,6 +20,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/entry/names.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/locked_log.h"
@@ -30,7 +31,6 @@
 #include "core/os/processes.h"
 #include "core/os/temp_file.h"
 #include "core/os/work_folder.h"
-#include "core/entry/names.h"
 #include "core/store/finding.h"
 #include "core/store/log_listing.h"
 #include "core/store/store_parts.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/go_json.h"
 #include "core/formats/goat/locked_log.h"
@@ -21,11 +21,11 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/write/command_text.h"
+#include "core/write/commit.h"
 #include "core/write/conversation.h"
 #include "core/write/new_file.h"
-#include "core/write/commit.h"
 #include "core/write/resolve_target.h"
-#include "core/write/command_text.h"
 
 namespace arborfs::goat {
 namespace {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/tree.h"
 #include "core/formats/opal/new_lines.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/entry/tree.h"
 #include "core/write/resolve_target.h"
 
 namespace arborfs::opal {

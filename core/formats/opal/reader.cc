@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"

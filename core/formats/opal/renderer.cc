@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/entry/message_renderer.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
-#include "core/entry/message_renderer.h"
 
 namespace arborfs::opal {
 namespace {

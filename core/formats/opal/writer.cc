@@ -14,19 +14,19 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/formats/opal/new_lines.h"
+#include "core/entry/tree.h"
 #include "core/formats/opal/format.h"
+#include "core/formats/opal/new_lines.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/entry/tree.h"
 #include "core/os/temp_file.h"
 #include "core/session/session.h"
+#include "core/write/command_text.h"
+#include "core/write/commit.h"
 #include "core/write/conversation.h"
 #include "core/write/new_file.h"
-#include "core/write/commit.h"
 #include "core/write/resolve_target.h"
-#include "core/write/command_text.h"
 
 namespace arborfs::opal {
 namespace {
@@ -487,8 +487,8 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
       return {};
     }
     const std::string object = metadata.starts_with('{') ? std::string(metadata) : "{}";
-    plan.header =
-        skim::set_member(std::move(plan.header), "metadata", skim::set_member(object, "title", json::stringify_string(wanted)));
+    plan.header = skim::set_member(std::move(plan.header), "metadata",
+                                   skim::set_member(object, "title", json::stringify_string(wanted)));
     return {};
   };
   RETURN_IF_ERROR(apply(session, change, force));

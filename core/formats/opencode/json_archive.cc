@@ -19,9 +19,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/words.h"
-#include "core/base/error.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/date.h"
 #include "core/json/document.h"

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/entry/content.h"
+#include "core/entry/context_path.h"
+#include "core/entry/text.h"
 #include "core/formats/opencode/opencode_reader.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
-#include "core/entry/content.h"
-#include "core/entry/context_path.h"
-#include "core/entry/text.h"
 
 namespace arborfs::opencode {
 namespace {

@@ -2,8 +2,8 @@
 // Thread-safe.
 #pragma once
 
-#include "core/formats/opencode/opencode_reader.h"
 #include "core/entry/message_renderer.h"
+#include "core/formats/opencode/opencode_reader.h"
 
 namespace arborfs::opencode {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/opencode/opencode_reader.h"
 
 namespace arborfs::opencode {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"

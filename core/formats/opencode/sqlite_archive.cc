@@ -13,12 +13,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/entry/names.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/formats/opencode/sqlite_rows.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/entry/names.h"
 #include "core/sqlite/database.h"
 #include "core/store/finding.h"
 #include "core/store/stored_files.h"

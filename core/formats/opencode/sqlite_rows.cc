@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 

@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "core/formats/omp/log/dialect.h"
 #include "core/entry/content.h"
 #include "core/entry/context_path.h"
+#include "core/formats/omp/log/dialect.h"
 
 namespace arborfs {
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "core/base/words.h"
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/formats/omp/context/context_source.h"
 #include "core/json/date.h"
 #include "core/json/js_text.h"

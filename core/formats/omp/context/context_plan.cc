@@ -9,9 +9,9 @@
 
 #include "core/base/error.h"
 #include "core/formats/omp/context/context_compaction.h"
+#include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
-#include "core/json/document.h"
 
 namespace arborfs::context {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/entry/text.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/context/context_source.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
-#include "core/entry/text.h"
 
 namespace arborfs {
 

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/omp/log/dialect.h"
-#include "core/log/log_index.h"
-#include "core/entry/usage.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text_sizes.h"
+#include "core/entry/usage.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/log/log_index.h"
 
 namespace arborfs {
 

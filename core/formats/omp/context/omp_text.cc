@@ -5,16 +5,16 @@
 #include <limits>
 #include <string_view>
 
+#include "core/entry/markdown.h"
+#include "core/entry/names.h"
+#include "core/entry/text.h"
+#include "core/entry/text_sizes.h"
+#include "core/entry/value_text.h"
 #include "core/formats/omp/context/context_source.h"
 #include "core/formats/omp/context/omp_renderer.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_index.h"
-#include "core/entry/markdown.h"
-#include "core/entry/names.h"
-#include "core/entry/value_text.h"
-#include "core/entry/text.h"
-#include "core/entry/text_sizes.h"
 
 namespace arborfs {
 

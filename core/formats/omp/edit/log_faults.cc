@@ -10,10 +10,10 @@
 
 #include "core/base/words.h"
 #include "core/doctor/examine.h"
+#include "core/entry/text.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
-#include "core/entry/text.h"
 #include "core/store/blob_store.h"
 
 namespace arborfs {

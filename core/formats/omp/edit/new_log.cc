@@ -11,20 +11,20 @@
 #include <string_view>
 #include <utility>
 
-#include "core/formats/omp/store/log_files.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/entry/tree.h"
 #include "core/formats/omp/edit/entry_draft.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_rewrite.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
-#include "core/entry/tree.h"
 #include "core/session/store_state.h"
 #include "core/write/new_file.h"
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "core/formats/omp/store/log_files.h"
 #include "core/base/clock.h"
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_log_change.h"
 #include "core/os/processes.h"
 #include "core/store/session_store.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/base/clock.h"
-#include "core/base/log.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/formats/omp/edit/entry_draft.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_rewrite.h"

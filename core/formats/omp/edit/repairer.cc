@@ -10,11 +10,12 @@
 #include <string>
 #include <string_view>
 
-#include "core/store/store_parts.h"
 #include "core/base/clock.h"
-#include "core/base/words.h"
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/doctor/examine.h"
+#include "core/entry/text.h"
+#include "core/entry/views.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_faults.h"
 #include "core/formats/omp/store/omp_log_change.h"
@@ -24,13 +25,12 @@
 #include "core/json/scan.h"
 #include "core/json/set_member.h"
 #include "core/os/file_tree.h"
-#include "core/os/temp_file.h"
 #include "core/os/state_dir.h"
-#include "core/entry/text.h"
-#include "core/entry/views.h"
+#include "core/os/temp_file.h"
 #include "core/session/catalog.h"
 #include "core/session/liveness.h"
 #include "core/store/finding.h"
+#include "core/store/store_parts.h"
 #include "core/views/session_facts.h"
 
 namespace arborfs {

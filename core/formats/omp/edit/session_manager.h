@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/omp/edit/omp_writer.h"
 #include "core/entry/tree.h"
+#include "core/formats/omp/edit/omp_writer.h"
 
 namespace arborfs {
 

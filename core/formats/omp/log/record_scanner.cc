@@ -8,9 +8,9 @@
 #include "core/base/error.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
-#include "core/json/scan.h"
 #include "core/json/js_text.h"
 #include "core/json/places.h"
+#include "core/json/scan.h"
 #include "core/log/line_reader.h"
 
 namespace arborfs {

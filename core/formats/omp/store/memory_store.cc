@@ -9,8 +9,8 @@
 #include <set>
 #include <tuple>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_format.h"
 #include "core/log/log_file.h"

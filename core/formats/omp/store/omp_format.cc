@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/store/store_parts.h"
 #include "core/base/clock.h"
+#include "core/entry/text.h"
 #include "core/formats/omp/context/omp_renderer.h"
 #include "core/formats/omp/log/omp_reader.h"
 #include "core/formats/omp/store/agent_dir.h"
@@ -23,10 +23,10 @@
 #include "core/json/date.h"
 #include "core/os/environment.h"
 #include "core/os/processes.h"
-#include "core/entry/text.h"
 #include "core/session/liveness.h"
 #include "core/session/store_state.h"
 #include "core/store/format.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
 #include "core/sqlite/database.h"

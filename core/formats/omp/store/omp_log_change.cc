@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/os/file_tree.h"
 
 namespace arborfs {
