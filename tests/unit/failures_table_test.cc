@@ -52,7 +52,7 @@ void add_mount_cases(Names& into) {
 void add_unit_tests(Names& into) {
   static const std::regex kTest(R"(\nTEST(?:_[FP])?\((\w+),\s*(\w+)\))");
   for (const char* folder : {"unit", "conformance", "scale"}) {
-    for (const auto& entry : fs::directory_iterator(kTests / folder)) {
+    for (const auto& entry : fs::recursive_directory_iterator(kTests / folder)) {
       if (entry.path().extension() == ".cc") {
         each_match(text_of(entry.path()), kTest, [&](const auto& found) {
           into.insert(std::string(folder) + " " + found[1].str() + "." + found[2].str());

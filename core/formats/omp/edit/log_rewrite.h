@@ -21,9 +21,9 @@ namespace arborfs {
 /// The changes to one entry. The defaults change nothing; values that are not objects stay unchanged.
 struct EntryChange {
   EntryType type = EntryType::none;
-  std::string id_json;         // "" keeps the id; else the entry is of version 1, and also its references change
-  std::string parent_json;     // "" keeps the parent
-  bool renames_roles = false;  // hookMessage becomes custom
+  std::string id_json = {};      // "" keeps the id; else the entry is of version 1, and also its references change
+  std::string parent_json = {};  // "" keeps the parent
+  bool renames_roles = false;    // hookMessage becomes custom
 };
 
 /// What the entries of one state of a log need to become those of version 3. `index` must outlive this object and must
