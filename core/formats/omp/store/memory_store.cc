@@ -103,21 +103,25 @@ class ShelfLock {
   ShelfLock(std::shared_ptr<Shelf> shelf, LogPlace place) : shelf_(std::move(shelf)), place_(std::move(place)) {}
   ~ShelfLock() {
     const std::lock_guard lock(shelf_->mutex);
-    shelf_->locked.erase(place_);
+    if (has_) {
+      shelf_->locked.erase(place_);
+    }
   }
   ShelfLock(const ShelfLock&) = delete;
   ShelfLock& operator=(const ShelfLock&) = delete;
 
+  /// False if another writer has it.
+  bool take() {
+    const std::lock_guard lock(shelf_->mutex);
+    has_ = shelf_->locked.insert(place_).second;
+    return has_;
+  }
+
  private:
   const std::shared_ptr<Shelf> shelf_;
   const LogPlace place_;
+  bool has_ = false;  // guarded by shelf_->mutex
 };
-
-/// Null if another writer has it.
-std::shared_ptr<const ShelfLock> lock_log(const std::shared_ptr<Shelf>& shelf, const LogPlace& place) {
-  const std::lock_guard lock(shelf->mutex);
-  return shelf->locked.insert(place).second ? std::make_shared<const ShelfLock>(shelf, place) : nullptr;
-}
 
 class MemoryLogWriter final : public LogWriter {
  public:
@@ -204,8 +208,8 @@ class MemoryStore final : public SessionStore, public LogFiles {
     const auto file = shelf_->find(place);
     ASSIGN_OR_RETURN(auto reader, file ? open_reader(file) : Result<File>(nothing_there()));
     ASSIGN_OR_RETURN(const auto st, reader.stat());
-    auto lock = lock_log(shelf_, place);
-    if (lock == nullptr) {
+    auto lock = std::make_shared<ShelfLock>(shelf_, place);
+    if (!lock->take()) {
       return Error{Errc::busy, "another writer holds the log's lock"};
     }
     return std::unique_ptr<LogWriter>(
