@@ -20,9 +20,8 @@
 
 namespace arborfs {
 
-// Asks a question that may hang, such as one to a file system: a thread of its own waits for the answer, and callers at
-// most `patience`. One question at a time: while it hangs, later callers do not wait. Thread-safe.
-
+/// Asks a question that may hang, such as one to a file system: a thread of its own waits for the answer, and callers
+/// at most `patience`. One question at a time: while it hangs, later callers do not wait. Thread-safe.
 template <class T>
 class PatientAsk {
  public:
@@ -87,9 +86,8 @@ class PatientAsk {
   const std::shared_ptr<State> state_;  // shared with a thread that may outlive this
 };
 
-// Work on threads of its own that its caller may give up: the thread is left behind, and ends when the work does.
-// Thread-safe.
-
+/// Work on threads of its own that its caller may give up: the thread is left behind, and ends when the work does.
+/// Thread-safe.
 class LeftBehind {
  public:
   LeftBehind() = default;

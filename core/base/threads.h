@@ -81,8 +81,6 @@ void parallel_for(std::size_t count, const Work& work) {
   }
 }
 
-// How the kernel schedules a thread.
-
 /// Requests a short time slice for the calling thread, so that the kernel runs it as soon as it wakes. Otherwise a
 /// thread that wakes while another program is busy may wait some milliseconds for the next clock tick. Meant for
 /// threads that do short work for a waiting client; a thread that wakes often would interrupt the program that it

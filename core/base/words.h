@@ -8,19 +8,13 @@
 
 namespace arborfs {
 
-// Lists of words in messages. Pure functions.
-
 /// "omp, pi and opal"; "" for none.
 std::string join_words(const std::vector<std::string>& words);
-
-// Numbers formatted for people. Pure functions, any thread.
 
 /// "1,234,567".
 std::string grouped(std::uint64_t number);
 /// "1 entry", "2 entries". Without `plural`, appends an `s` to `singular`.
 std::string counted(std::uint64_t number, std::string_view singular, std::string_view plural = "");
-
-// White space at the ends of a text. Pure; any thread.
 
 /// The text without the characters of `white` at its ends; it refers to the same bytes. Empty if it has no others.
 constexpr std::string_view stripped(std::string_view text, std::string_view white = " \t\r\n") {

@@ -18,9 +18,7 @@
 
 namespace arborfs {
 
-// Where the bytes are that entries refer to by their hash.
-
-/// Provides the blobs for references. Implemented by store/blob_store.h. Thread-safe.
+/// Provides the blobs for references. Implemented by core/store/blob_store.h. Thread-safe.
 class BlobSource {
  public:
   virtual ~BlobSource() = default;

@@ -48,7 +48,7 @@ void put_markdown(Sink& sink, std::string_view text, MarkdownPlace place) {
 }
 
 /// The blocks of a rendered entry: paragraphs, fences, lists of names, with a blank line between them and one newline
-/// at the end. They are sound Markdown whatever the texts in them are (markdown.h). The base of the formats' renderers.
+/// at the end. They are sound Markdown whatever the texts in them are. The base of the formats' renderers.
 template <class Node, class Sink>
 class Blocks {
  public:

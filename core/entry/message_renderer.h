@@ -1,5 +1,5 @@
 // Renders the records of agents that translate them to a Message (core/entry/turn.h). The text has the same form as
-// that of omp's messages (text.h). Thread-safe.
+// that of omp's messages. Thread-safe.
 #pragma once
 
 #include <optional>

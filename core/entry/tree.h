@@ -58,9 +58,8 @@ inline constexpr std::size_t kShortestIdPrefix = 4;
 /// (CONTRACT.md 2.2).
 Ordinal resolve_name(const LogIndex& index, std::string_view name);
 
-// tree_of() in steps, for an index that may grow between the steps. The data of an index about its existing entries
-// never changes, so the caller needs to lock it only for one short step at a time. Used by one thread.
-
+/// tree_of() in steps, for an index that may grow between the steps. The data of an index about its existing entries
+/// never changes, so the caller needs to lock it only for one short step at a time. Used by one thread.
 class TreeReader {
  public:
   /// Will read the tree of the entries that `index` has now.

@@ -1,4 +1,5 @@
-// What records say, in terms that all agents share. Plain values; any thread.
+// What records say, in terms that all agents share, so that a session of one agent can be shown like any other's
+// (Message) and written as one of another (Turn). Plain values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,7 @@
 
 namespace arborfs {
 
-// The content of a record.
-
+/// A part of what a record says.
 struct MessagePart {
   enum class Kind : std::uint8_t {
     text,
@@ -43,9 +43,6 @@ inline void make_output(Message& message) {
     part.kind = part.kind == MessagePart::Kind::text ? MessagePart::Kind::tool_output : part.kind;
   }
 }
-
-// A conversation in terms that all agents share, so that a session of one agent can be written as one of another. Plain
-// values; any thread.
 
 struct TurnImage {
   std::string media_type;  // "image/png"; "" if it is not known
@@ -98,7 +95,5 @@ struct Turn {
 
 /// The output of a tool in a message, whose images are URLs.
 TurnPart result_in(const Message& message, std::string call_id, std::string tool = "");
-
-// The content of a record, in terms that all agents share. Plain values; any thread.
 
 }  // namespace arborfs

@@ -1,5 +1,5 @@
 // Reads a log line by line, for agents whose records are one line each: on one thread, or in stretches, so that several
-// threads can read one log (line_reader.h). Memory is bounded: a line that is too long is skipped without being
+// threads can read one log (LinePipeline). Memory is bounded: a line that is too long is skipped without being
 // stored. A reader, and a buffer, is used by one thread at a time.
 #pragma once
 

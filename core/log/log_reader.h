@@ -14,12 +14,11 @@
 
 namespace arborfs {
 
-// How the log of one agent becomes an index. One constant object per format. Thread-safe.
-
 struct IndexOptions {
   const std::atomic<bool>* cancelled = nullptr;  // null, or checked before each read
 };
 
+/// One constant object per format. Thread-safe.
 class LogReader {
  public:
   virtual ~LogReader() = default;

@@ -15,9 +15,8 @@
 
 namespace arborfs {
 
-// The bytes of one session as one space of offsets. A file is the usual source (log_file.h); a format whose sessions
-// are not single files has a source of its own. Thread-safe.
-
+/// The bytes of one session as one space of offsets. A file is the usual source (log_file.h); a format whose sessions
+/// are not single files has a source of its own. Thread-safe.
 class LogSource {
  public:
   virtual ~LogSource() = default;
@@ -107,9 +106,8 @@ class ForwardingLog : public LogSource {
   const LogSource& log_;
 };
 
-// A sliding window over a log, through which the scanner reads all bytes. It reuses one buffer, which grows only when a
-// caller asks for a longer contiguous view. Used by one thread.
-
+/// A sliding window over a log, through which the scanner reads all bytes. It reuses one buffer, which grows only when
+/// a caller asks for a longer contiguous view. Used by one thread.
 class LogWindow {
  public:
   /// Bytes that are readable, but meaningless, after every view (simdjson reads that far).

@@ -30,7 +30,7 @@ Result<void> check_not_append_only(const Dir& folder);
 // Copies and removes a file, or a folder with everything below it, through a Disk. Symbolic links are copied as links
 // and never followed (FAILURES.md S3). Any thread.
 
-/// Copies `name` in `from` to `new_name` in `to`, with attributes (file_tree.h) and times. The copy is synced to
+/// Copies `name` in `from` to `new_name` in `to`, with attributes and times. The copy is synced to
 /// the disk when this returns, except for its name in `to`. On an error a partial copy may remain. Errors:
 /// already_exists, io, no_space; unsupported for FIFOs, sockets and devices, and for folders nested too deeply.
 Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, const Dir& to,

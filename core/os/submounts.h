@@ -13,9 +13,6 @@
 
 namespace arborfs {
 
-// Finds mounts that may hang, although other folders do not: those below a folder, and file systems that another
-// process or machine serves.
-
 /// The names in `folder` at or below which something is mounted. Uses only the kernel's mount list, so it waits for no
 /// file system but that of `folder`.
 std::set<std::string> mounts_below(const std::string& folder);
@@ -34,8 +31,7 @@ std::set<std::string> mount_points_of(std::string_view type);
 /// The same, from the text of /proc/self/mountinfo.
 std::set<std::string> mount_points_of(std::string_view mountinfo, std::string_view type);
 
-// Whether the file systems of some folders answer now. Thread-safe; mutex_ is a leaf.
-
+/// Whether the file systems of some folders answer now. Thread-safe; mutex_ is a leaf.
 class FolderPulse {
  public:
   /// A file system that has not answered for so long hangs. One far away, or on a busy machine, needs a part of it.

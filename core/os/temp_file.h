@@ -19,7 +19,7 @@ namespace arborfs {
 // Files and folders that are filled under a temporary name and get their own when they are complete, so that no program
 // finds them half written. Temporary names begin with a dot: no agent takes them for its own. A file is open for
 // writing, and files and folders are locked (flock), until they have their own name: one that no process holds was left
-// by a killed one (temp_file.h). One object is used by one thread; the functions by any.
+// by a killed one. One object is used by one thread; the functions by any.
 
 /// 16 hex digits, different on each call.
 std::string unique_hex();
@@ -61,7 +61,7 @@ class TempFile {
   Result<void> finish(bool sync);
   /// Gives it its name in a folder of the same file system, which the caller syncs. Errors also: already_exists.
   Result<void> publish(const Dir& to, const std::string& name, Disk::Existing existing);
-  /// Gives it the name of a file of its folder, unless that has changed: false (temp_file.h). It is used up.
+  /// Gives it the name of a file of its folder, unless that has changed: false (replace_as_read). It is used up.
   Result<bool> replace(const std::string& name, const IsAsRead& is_as_read);
   /// Closes it before it is published, for a name that no process may find open for writing.
   Result<UniqueFd> take();
@@ -148,7 +148,7 @@ Result<bool> remove_as_read(Disk& disk, const Dir& folder, const std::string& na
 
 // Files that killed writers left among those of an agent. Any thread.
 
-/// The files of a folder that have a temporary name (temp_file.h), or one that `is_ours` accepts, and that no
+/// The files of a folder that have a temporary name, or one that `is_ours` accepts, and that no
 /// process has open for writing. Only for writers that keep such a file open until it has its own name.
 std::vector<std::string> leftover_files(const Dir& folder,
                                         const std::function<bool(std::string_view name)>& is_ours = nullptr);

@@ -127,7 +127,7 @@ bool name_session(const std::vector<std::string>& arguments, std::string_view id
 }
 
 /// Of a format that defines how its programs are recognised (Format::programs) and which signs they leave
-/// (SessionStore::live_signs). See CONTRACT.md 5.6.
+/// (HasLiveSigns). See CONTRACT.md 5.6.
 class ProgramLook final : public AgentLook {
  public:
   ProgramLook(const SessionStore& store, std::chrono::milliseconds max_age)

@@ -29,7 +29,7 @@ enum class VerbFile : std::uint8_t {
 /// The target of a command.
 struct Subject {
   SessionPtr session;  // null for `new`
-  std::string at;      // branches/<b>/append: the entry that ends the branch (see Writer::append), else ""
+  std::string at;      // branches/<b>/append: the entry that ends the branch (see Writer::append_text), else ""
 };
 
 /// The result of a command.

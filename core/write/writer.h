@@ -1,7 +1,7 @@
-// The only way to write to the sessions of a store: append, branch, label, title, fork, new, move, remove
+// The only way to write to the sessions of a store: every change to them
 // (CONTRACT.md 4 to 6). The mount's control files, its shell verbs and the command line all use it. The agent's format
 // defines how each change is written: it implements the calls of this class that its sessions support (Format::verbs);
-// the others fail with does_not_take(). WriterSet passes each session to the writer of its format.
+// the others fail with does_not_take(). Writer::pass finds the writer of a session's format.
 //
 // Each call returns when the change is on disk (unless Durability::none) and visible in the session. A call that fails
 // leaves the log as it was and does not affect later calls. Commands that arrive for one session at the same time share

@@ -1,5 +1,5 @@
 // The verbs, one function each: a command line in, an exit status out. Results go to `io.out`, reasons of failure in
-// words to `io.err`. The verbs from append to restore write to a store only through core/writer.
+// words to `io.err`. The verbs that change a session use core/write/writer.h.
 #pragma once
 
 #include "tools/arborfs/command_line.h"

@@ -1,4 +1,4 @@
-// Claude Code's sessions: transcripts of JSON lines. See FORMAT.md in this folder for the facts. Read only.
+// Claude Code's sessions: transcripts of JSON lines. See FORMAT.md in this folder for the facts.
 // Thread-safe.
 #pragma once
 

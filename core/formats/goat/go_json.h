@@ -9,7 +9,7 @@
 
 namespace arborfs::goat {
 
-/// The same for the raw text between the quotes of a key.
+/// True if Go's decoder takes this raw text between the quotes of a key for `name`, whatever the case of its letters.
 bool spells_key_of(std::string_view spelled, std::string_view name);
 
 /// Takes the next value of a field: null does not replace another one.

@@ -46,9 +46,6 @@ class SessionWrites {
 class Editor final : public arborfs::Editor {
  public:
   [[nodiscard]] Result<void> check(const Session::Guard& /*now*/) const override { return {}; }
-  [[nodiscard]] Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& /*session*/, Wait /*wait*/) override {
-    return std::unique_ptr<LogWriter>();
-  }
   [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
   Result<void> complete(const SessionPtr& /*session*/, const Held& /*held*/, arborfs::Plan& /*plan*/) override {
     return {};

@@ -101,7 +101,7 @@ class SessionArchive {
   /// True if the session's last answer has no end and was written to lately (opencode/FORMAT.md G2). User messages may
   /// wait for it.
   [[nodiscard]] virtual bool is_answering(const SessionName& session) const = 0;
-  /// As in SessionStore.
+  /// As in HasFaults.
   [[nodiscard]] virtual std::vector<Finding> faults_of(const SessionName& session) const = 0;
   [[nodiscard]] virtual std::vector<FileFinding> faults() const = 0;
   /// A number that changes with every write.

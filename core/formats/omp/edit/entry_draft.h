@@ -110,8 +110,7 @@ class AppendBatch {
   std::string lines_;
 };
 
-// Builds an entry that arborfs itself writes, member by member. Used by one thread.
-
+/// Builds an entry that arborfs itself writes, member by member. Used by one thread.
 class EntryFields {
  public:
   explicit EntryFields(std::string_view type) {

@@ -39,7 +39,7 @@ std::string folder_for(const std::string& cwd, Dialect dialect, const Catalog& c
 Result<std::string> resolved_cwd(const std::string& cwd);
 
 /// Writes a log of this header and these entries, each a child of the previous one, in the store with this number, with
-/// `permissions` as in SessionStore::draft. Errors: io, no_space, already_exists.
+/// `permissions` as in LogFiles::draft. Errors: io, no_space, already_exists.
 Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, const NewHeader& header,
                                const std::vector<EntryDraft>& entries, bool sync, mode_t permissions = kAnyPermissions);
 

@@ -71,7 +71,6 @@ class OmpWriter final : public Writer {
   Result<void> rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends = false);
   Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change);
   Result<CreateResult> made_at(const LogPlace& place);
-  [[nodiscard]] bool syncs() const { return settings().durability == Durability::synced; }
   omp::Editor editor_;
   Committer changes_;
 };

@@ -75,7 +75,6 @@ class RecordScanner {
   /// The next record, null at the end of the text; valid until the next call. Errors: io, stale, interrupted.
   Result<const RecordFields*> next();
 
-  /// Call tail() and losses() only after next() returned null.
   /// Where to resume when the log has grown, and how much of the losses is before that point.
   struct Tail {
     ScanPoint resume;
@@ -83,6 +82,7 @@ class RecordScanner {
     std::uint64_t malformed = 0;
     bool has_records = false;  // records were read after that point: growth can change them
   };
+  /// Call tail() and losses() only after next() returned null.
   [[nodiscard]] const Tail& tail() const { return *tail_; }
   [[nodiscard]] const ScanLosses& losses() const { return losses_; }
 
