@@ -181,10 +181,11 @@ class Mover {
     RETURN_IF_ERROR(to_.sync());
     return from_.sync();
   }
-  /// Removes the originals of own files that were copied, the last first. Errors: stale if one has changed since.
+  /// Removes the originals of own files and backups that were copied, the last first. Errors: stale if one has changed
+  /// since.
   Result<void> remove_own(const Items& items, std::string_view lock_suffix) {
     for (auto item = items.rbegin(); item != items.rend(); ++item) {
-      if (item->is_own()) {
+      if (item->goes_with_own()) {
         ASSIGN_OR_RETURN(const Dir* const from, from_.folder(item->folder));
         ASSIGN_OR_RETURN(const Dir* const copy, to_.folder(item->folder));
         from_.touch(item->folder);
@@ -244,8 +245,11 @@ class Mover {
       how_ = How::copy;
       done = copy(**source, item.name, *target);
     }
-    if (!done && (done.error().code == Errc::already_exists || is_missing(done.error()))) {
-      return is_missing(done.error());  // another program has moved it meanwhile
+    if (!done && done.error().code == Errc::already_exists) {
+      return false;
+    }
+    if (!done && is_missing(done.error()) && !(*source)->stat(item.name)) {
+      return true;  // another program has moved it meanwhile
     }
     RETURN_IF_ERROR(done);
     to_.touch(item.folder);
@@ -334,12 +338,12 @@ bool has_all_of(const Dir& trash, const Dir& store, const std::string& name, std
   });
 }
 
-/// Errors: already_exists.
+/// Checks that the store has the same under each name or, if the name `may_be_free`, nothing. Errors: already_exists.
 Result<void> check_places(Disk& disk, const Dir& trash, const Dir& store, const Items& items, const Belongings& what,
-                          const std::string& name_in_trash) {
+                          const std::string& name_in_trash, bool may_be_free) {
   const auto fits = [&](const Belonging& item, const Dir* theirs, const Dir* ours) {
     const auto there = ours != nullptr ? ours->stat(item.name) : Result<FileStat>(Errc::not_found, "");
-    return (!there && is_missing(there.error())) ||
+    return (may_be_free && !there && is_missing(there.error())) ||
            (there && (item.is_own() ? has_all_of(*theirs, *ours, item.name, what.lock_suffix())
                                     : !are_different(*theirs, *ours, item.name)));
   };
@@ -401,6 +405,11 @@ Result<void> copy_shared(Disk& disk, const Dir& store, const Dir& trash, const I
   return to.take_touched(folders, set);
 }
 
+/// Errors: not_found without an own file.
+Result<void> check_own(const Items& items) {
+  return has_own(items) ? Result<void>() : Result<void>(Errc::not_found, "the session is gone");
+}
+
 }  // namespace
 
 Result<std::vector<Belonging>> Belongings::left_in_store(const Dir& root, const Dir& /*files*/) {
@@ -427,12 +436,12 @@ Result<const Dir*> NamedBelongings::root(bool make) {
 }
 
 Result<std::vector<Belonging>> NamedBelongings::in_store(const Dir& root) {
-  ASSIGN_OR_RETURN(const auto names, find_(root));
+  ASSIGN_OR_RETURN(auto named, find_(root));
   Items items;
-  for (const std::string& name : names) {
-    const auto st = root.stat(name);
+  for (Belonging& item : named) {
+    const auto st = root.stat(item.name);
     if (st) {
-      items.push_back({"", name, name == names.back() ? Belonging::Role::own : Belonging::Role::rest});
+      items.push_back(std::move(item));
     } else if (!is_missing(st.error())) {
       return st.error();
     }
@@ -461,6 +470,7 @@ Result<void> Transfer::rename_away(const TrashFolder& there, const Trashed& tras
   const auto move = [&]() -> Result<void> {
     ASSIGN_OR_RETURN(const Dir* const root, what.root(false));
     ASSIGN_OR_RETURN(auto items, what.in_store(*root));
+    RETURN_IF_ERROR(check_own(items));
     std::vector<UniqueFd> files;
     std::vector<Dir> folders;
     Disk::SyncSet set{{}, {&there.files}};
@@ -470,7 +480,7 @@ Result<void> Transfer::rename_away(const TrashFolder& there, const Trashed& tras
     std::reverse(items.begin(), items.end());
     for (const bool own : {true, false}) {
       for (const Belonging& item : items) {
-        const bool goes = item.is_own() == own && item.role != Belonging::Role::shared;
+        const bool goes = item.goes_with_own() == own && item.role != Belonging::Role::shared;
         RETURN_IF_ERROR(goes ? mover->move(item) : Result<void>());
       }
       RETURN_IF_ERROR(own || sync ? mover->sync() : Result<void>());  // a session in the store is complete
@@ -511,6 +521,7 @@ Result<void> Transfer::copy_away(const TrashFolder& there, const Trashed& trashe
     if (opened) {
       root = *opened;
       ASSIGN_OR_RETURN(items, what.in_store(*root));
+      RETURN_IF_ERROR(rows != nullptr ? Result<void>() : check_own(items));
       copier.emplace(disk_, *root, there.files, How::copy, there.name);
       for (const Belonging& item : items) {
         RETURN_IF_ERROR(copier->move(item));
@@ -542,12 +553,12 @@ Result<void> Transfer::copy_away(const TrashFolder& there, const Trashed& trashe
   return {};
 }
 
-/// Brings back the own files that are removed already. False if one of them cannot go back.
+/// Brings back the own files and backups that are removed already. False if one of them cannot go back.
 bool Transfer::put_back_own(const TrashFolder& there, const Dir& root, const std::vector<Belonging>& items) {
   Mover back(disk_, there.files, root, How::copy, there.name);
   bool is_back = true;
   for (const Belonging& item : items) {
-    is_back = (!item.is_own() || back.move(item)) && is_back;
+    is_back = (!item.goes_with_own() || back.move(item)) && is_back;
   }
   return back.sync() && is_back;
 }
@@ -561,11 +572,11 @@ Result<void> Transfer::restore(const Trashed& trashed, Belongings& what) {
   if (rows == nullptr || !items.empty()) {
     ASSIGN_OR_RETURN(root, what.root(true));
     RETURN_IF_ERROR(what.check_free(*root, there.files));
-    RETURN_IF_ERROR(check_places(disk_, there.files, *root, items, what, trashed.name));
+    RETURN_IF_ERROR(check_places(disk_, there.files, *root, items, what, trashed.name, true));
   }
   if (rows == nullptr && !has_own(items)) {  // an earlier restore has brought it back
     ASSIGN_OR_RETURN(const auto back, what.in_store(*root));
-    RETURN_IF_ERROR(has_own(back) ? Result<void>() : Result<void>(Errc::not_found, "the session is gone"));
+    RETURN_IF_ERROR(check_own(back));
   }
   if (rows != nullptr) {
     ASSIGN_OR_RETURN(const bool is_new, rows->insert(there.files));
@@ -576,6 +587,8 @@ Result<void> Transfer::restore(const Trashed& trashed, Belongings& what) {
   }
   if (root != nullptr) {
     RETURN_IF_ERROR(bring(there, *root, items, rows != nullptr));
+    ASSIGN_OR_RETURN(const auto left, what.in_trash(there.files));
+    RETURN_IF_ERROR(check_places(disk_, there.files, *root, left, what, trashed.name, false));
   }
   RETURN_IF_ERROR(rows != nullptr ? rows->commit() : Result<void>());
   trash_.drop(there);
@@ -590,7 +603,7 @@ Result<void> Transfer::bring(const TrashFolder& there, const Dir& root, const st
   const auto move = [&]() -> Result<void> {
     for (const bool own : {false, true}) {
       for (const Belonging& item : items) {
-        RETURN_IF_ERROR(item.is_own() == own ? mover.move(item) : Result<void>());
+        RETURN_IF_ERROR(item.goes_with_own() == own ? mover.move(item) : Result<void>());
       }
       RETURN_IF_ERROR(mover.sync());
     }

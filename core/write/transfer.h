@@ -27,11 +27,15 @@ struct Belonging {
     rest,
     shared,  // other sessions have it too: the trash gets a copy, which returns if the store has none
     own,     // where it is, there is the session
+    backup,  // its agent takes it for the session where the own file is missing: it leaves before that one and
+             // returns after it
   };
   std::string folder;  // its path below the root of the session's belongings; "" for the root itself
   std::string name;
   Role role = Role::rest;
   [[nodiscard]] bool is_own() const { return role == Role::own; }
+  /// It leaves the store with the own files, and returns with them.
+  [[nodiscard]] bool goes_with_own() const { return is_own() || role == Role::backup; }
   bool operator==(const Belonging&) const = default;
 };
 
@@ -59,8 +63,9 @@ class Belongings {
   /// That folder, open and held against other processes of arborfs until this object ends; with `make`, created if it
   /// is missing. Errors: not_found, busy; those of the disk.
   virtual Result<const Dir*> root(bool make) = 0;
-  /// What the store has of them, in the order in which they return: a session after the one that started it, and the
-  /// own files last. Errors: not_found if the session is gone; those of reading anything that may belong to it.
+  /// What the store has of them, in the order in which they return: a session after the one that started it, the own
+  /// files after the rest, and backups last. Errors: not_found if the session is gone; those of reading anything that
+  /// may belong to it.
   virtual Result<std::vector<Belonging>> in_store(const Dir& root) = 0;
   /// What the trash has of them, in that order. Converts what earlier versions wrote there.
   virtual Result<std::vector<Belonging>> in_trash(const Dir& files) { return in_store(files); }
@@ -77,10 +82,10 @@ class Belongings {
 /// Belongings that are directly in one folder, under names that follow from the session's.
 class NamedBelongings : public Belongings {
  public:
-  /// Finds the names in the folder, the own one last.
-  using FindNames = std::function<Result<std::vector<std::string>>(const Dir& folder)>;
+  /// Names them in the order of in_store(), also such as the folder does not have.
+  using Find = std::function<Result<std::vector<Belonging>>(const Dir& folder)>;
   /// `folder`: of logs, as LogPlace::folder. `store` outlives this.
-  NamedBelongings(const SessionStore& store, std::string folder, FindNames find, std::string_view lock_suffix = "")
+  NamedBelongings(const SessionStore& store, std::string folder, Find find, std::string_view lock_suffix = "")
       : store_(store), folder_(std::move(folder)), find_(std::move(find)), lock_suffix_(lock_suffix) {}
   [[nodiscard]] std::string root_path() const override { return folder_path(store_.paths().sessions, folder_); }
   Result<const Dir*> root(bool make) override;
@@ -90,7 +95,7 @@ class NamedBelongings : public Belongings {
  private:
   const SessionStore& store_;
   const std::string folder_;
-  const FindNames find_;
+  const Find find_;
   const std::string_view lock_suffix_;
   std::optional<Dir> root_;
 };

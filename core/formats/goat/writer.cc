@@ -566,7 +566,10 @@ std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPl
   }
   return std::make_unique<NamedBelongings>(
       store, std::string(kSessionsItself),
-      [place](const Dir& /*folder*/) { return std::vector<std::string>{place.folder}; }, ".lock");
+      [place](const Dir& /*folder*/) {
+        return std::vector<Belonging>{{"", place.folder, Belonging::Role::own}};
+      },
+      ".lock");
 }
 
 /// The open folders of a session that its checkpoints need.

@@ -636,7 +636,7 @@ std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPl
     return nullptr;
   }
   return std::make_unique<NamedBelongings>(store, place.folder, [place](const Dir& /*folder*/) {
-    return std::vector<std::string>{std::string(place.stem()), place.file};
+    return std::vector<Belonging>{{"", std::string(place.stem())}, {"", place.file, Belonging::Role::own}};
   });
 }
 

@@ -573,11 +573,20 @@ std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const L
     return nullptr;
   }
   return std::make_unique<NamedBelongings>(store, place.folder, [log = place.file](const Dir& folder) {
+    using Role = Belonging::Role;
+    Result<std::vector<Belonging>> items = std::vector<Belonging>();
     auto names = omp_belongings(folder, log);
-    if (names) {
-      std::stable_partition(names->begin(), names->end(), [&](const std::string& name) { return name != log; });
+    if (!names) {
+      return Result<std::vector<Belonging>>(names.error());
     }
-    return names;
+    for (std::string& name : *names) {
+      const Role role = name == log ? Role::own : name.starts_with(log) ? Role::backup : Role::rest;
+      items->push_back({"", std::move(name), role});
+    }
+    const auto rank = [](const Belonging& item) { return item.is_own() ? 1 : item.role == Role::backup ? 2 : 0; };
+    std::stable_sort(items->begin(), items->end(),
+                     [&](const Belonging& one, const Belonging& other) { return rank(one) < rank(other); });
+    return items;
   });
 }
 

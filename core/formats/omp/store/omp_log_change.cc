@@ -255,7 +255,9 @@ Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, b
   ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
   ASSIGN_OR_RETURN(const auto st, reader.stat());
   LogWriter log(disk, held, file, nullptr, std::move(reader), st);
-  RETURN_IF_ERROR(log.try_append());
+  const auto tried = log.try_append();
+  // Without the lock, others may append meanwhile; a write begins under it.
+  RETURN_IF_ERROR(!tried && tried.error().code != Errc::stale ? tried : Result<void>());
   return is_replaced ? log.try_replace() : Result<void>();
 }
 
