@@ -38,6 +38,18 @@ bool has_left_with_its_folder(const LogWriter& writer, std::string_view appended
   return now && now->same_file(writer.stat()) && now->size >= writer.stat().size + appended.size();
 }
 
+/// Reads the session after a write of its own.
+Result<void> refresh_written(Session& session, Depth depth) {
+  session.forget_look();
+  auto done = session.refresh(depth);
+  session.note_own_write();
+  return done;
+}
+
+Error cannot_be_read_back(const Error& why) {
+  return {Errc::io, "it was written, but the session cannot be read back: " + why.message};
+}
+
 Error failed_inside(const std::exception& failure) {
   try {
     return {Errc::io, std::string("internal error in a write: ") + failure.what()};
@@ -397,14 +409,14 @@ Result<void> Committer::finish(const SessionPtr& session, Held& held, const File
 
 Result<void> Committer::show(const SessionPtr& session, const Held& held, const Plan& plan,
                              const Result<void>& synced) {
-  const auto read = read_back(*session, Depth::index);
+  const auto read = refresh_written(*session, Depth::index);
   if (!synced) {
     return written_but_not_synced(synced.error());
   }
-  const bool has_left =
-      !read && held.writer && !plan.lines.empty() && has_left_with_its_folder(*held.writer, plan.lines);
+  const bool has_left = !read && read.error().code == Errc::not_found && held.writer && !plan.lines.empty() &&
+                        has_left_with_its_folder(*held.writer, plan.lines);
   if (!read && !has_left) {
-    return read;
+    return cannot_be_read_back(read.error());
   }
   if (!has_left && plan.last.kind != EntryId::Kind::missing) {
     const auto guard = session->read();
@@ -425,13 +437,8 @@ Error session_is_live(const Liveness& found, const std::string& instead) {
 }
 
 Result<void> read_back(Session& session, Depth depth) {
-  session.forget_look();
-  const auto read = session.refresh(depth);
-  session.note_own_write();
-  if (!read) {
-    return Error{Errc::io, "it was written, but the session cannot be read back: " + read.error().message};
-  }
-  return {};
+  const auto done = refresh_written(session, depth);
+  return done ? done : cannot_be_read_back(done.error());
 }
 
 }  // namespace arborfs

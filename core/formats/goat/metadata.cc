@@ -38,13 +38,14 @@ Result<bool> replace(Disk& disk, const Dir& folder, bool sync, const std::string
   RETURN_IF_ERROR(file->keep_attributes(present));
   RETURN_IF_ERROR(file->write(text));
   RETURN_IF_ERROR(file->finish(sync));
-  ASSIGN_OR_RETURN(const auto lock, take_lock(disk, folder, kMessagesFile));
+  ASSIGN_OR_RETURN(auto lock, take_lock(disk, folder, kMessagesFile));
   ASSIGN_OR_RETURN(const bool is_done, file->replace(kMetadataFile, [&](const File& old) {
     const auto now = old.stat();
     const auto read =
         now && *now == as_read.stat ? old.read(0, std::min(now->size, kLongest)) : Result<std::string>(Errc::stale, "");
     return read && *read == as_read.text;
   }));
+  lock = {};  // never held across a sync (CONTRACT.md 5.5)
   RETURN_IF_ERROR(is_done && sync ? disk.sync_folder(folder) : Result<void>());
   return is_done;
 }
