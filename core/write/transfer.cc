@@ -82,11 +82,14 @@ class Side {
     open.reserve(kSyncedAtOnce);  // `set` points to them
     while (!touched_.empty() && open.size() < kSyncedAtOnce) {
       const std::string path = *touched_.begin();
-      if (!path.empty()) {
-        ASSIGN_OR_RETURN(auto dir, open_below(root_, path));
-        open.push_back(std::move(dir));
+      auto dir = path.empty() ? Result<Dir>(Errc::not_found, "") : open_below(root_, path);
+      RETURN_IF_ERROR(dir || is_missing(dir.error()) ? Result<void>() : Result<void>(dir.error()));
+      if (dir) {
+        open.push_back(*std::move(dir));
       }
-      set.folders.push_back(path.empty() ? &root_ : &open.back());
+      if (dir || path.empty()) {  // a folder that another program has removed needs no sync
+        set.folders.push_back(path.empty() ? &root_ : &open.back());
+      }
       touched_.erase(path);
     }
     return {};

@@ -7,8 +7,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/store/omp_store.h"
@@ -29,8 +32,16 @@ class PartlyApartDisk : public Disk {
  public:
   std::set<std::string> apart;
   bool is_full = false;
+  std::map<std::string, std::function<void()>> before;  // what another program does before a name is moved
+  std::vector<std::string> moved;                       // to other folders, in order
   Result<void> rename(const Dir& from, const std::string& name, const Dir& to, const std::string& new_name,
                       Existing existing) override {
+    if (const auto act = before.find(name); act != before.end()) {
+      std::exchange(act->second, [] {})();
+    }
+    if (from.fd() != to.fd()) {
+      moved.push_back(name);
+    }
     return from.fd() != to.fd() && apart.contains(name) ? Result<void>(Errc::unsupported, "apart")
                                                         : Disk::rename(from, name, to, new_name, existing);
   }
@@ -100,6 +111,58 @@ TEST_F(PartlyApart, AFailedRestoreKeepsWhatWasRenamed) {
   disk_.apart.clear();
   ASSERT_TRUE(restore());
   EXPECT_EQ(files(), before_);
+}
+
+TEST_F(PartlyApart, ALogUnderTheNameKeepsTheSessionInTheTrash) {
+  ASSERT_TRUE(take());
+  disk_.before[log()] = [&] { std::ofstream(folder() / log()) << "what an agent made of a backup\n"; };
+  const auto done = restore();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::already_exists);
+  ASSERT_EQ(transfer_.trash().list().size(), 1U);
+  fs::remove(folder() / log());
+  ASSERT_TRUE(restore());
+  EXPECT_EQ(files(), before_);
+}
+
+TEST_F(PartlyApart, AFolderThatGoesKeepsTheSessionInTheTrash) {
+  ASSERT_TRUE(take());
+  disk_.before[log()] = [&] { fs::remove_all(folder()); };
+  EXPECT_FALSE(restore());
+  EXPECT_EQ(transfer_.trash().list().size(), 1U);
+}
+
+TEST_F(PartlyApart, BackupsAreInTheStoreOnlyWithTheLog) {
+  const std::string backup = log() + ".x.bak";
+  ASSERT_TRUE(take());
+  EXPECT_EQ(disk_.moved, (std::vector<std::string>{backup, log(), kName}));
+  disk_.moved.clear();
+  ASSERT_TRUE(restore());
+  EXPECT_EQ(disk_.moved, (std::vector<std::string>{kName, log(), backup}));
+}
+
+TEST_F(PartlyApart, WhatAKilledRemovalLeftIsMovedWhenTheLogIsGone) {
+  ASSERT_TRUE(take());
+  const Trashed trashed = transfer_.trash().list().at(0);
+  const fs::path there = fs::path(temp_.root()) / "trash" / trashed.name / "files";
+  fs::create_directories(folder());
+  for (const auto& name : {std::string(kName), log() + ".x.bak"}) {
+    ASSERT_TRUE(fs::exists(there / name)) << there;
+    fs::rename(there / name, folder() / name);
+  }
+  ASSERT_TRUE(transfer_.finish(trashed, *belongings_of_omp(*store_, trashed.place)));
+  EXPECT_TRUE(files().empty());
+  ASSERT_TRUE(restore());
+  EXPECT_EQ(files(), before_);
+}
+
+TEST_F(PartlyApart, ASessionThatIsGoneLeavesNothingInTheTrash) {
+  fs::remove(folder() / log());
+  const auto taken = take();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, Errc::not_found);
+  EXPECT_TRUE(transfer_.trash().list().empty());
+  EXPECT_TRUE(fs::exists(folder() / kName));
 }
 
 }  // namespace
