@@ -41,7 +41,7 @@ TurnPart result_in(const Message& message, std::string call_id, std::string tool
 
 TurnImage image_of_url(std::string_view url, std::string_view media_type) {
   constexpr std::string_view kData = "data:";
-  constexpr std::string_view kBase64 = ";base64";
+  constexpr std::string_view kIsBase64 = ";base64";
   TurnImage image{std::string(media_type), "", ""};
   const std::size_t comma = url.find(',');
   if (!url.starts_with(kData) || comma == std::string_view::npos) {
@@ -49,7 +49,7 @@ TurnImage image_of_url(std::string_view url, std::string_view media_type) {
     return image;
   }
   std::string_view type = url.substr(kData.size(), comma - kData.size());
-  if (!type.ends_with(kBase64)) {
+  if (!type.ends_with(kIsBase64)) {
     image.url = url;
     return image;
   }

@@ -56,9 +56,9 @@ Result<const LineReader::Line*> LineReader::next() {
 
 namespace {
 
-constexpr std::size_t kStep = 512 * 1024;
+constexpr std::size_t kReadAtOnce = 512 * 1024;
 constexpr std::size_t kMore = 64 * 1024;  // read at a time to find the end of the last line
-constexpr std::size_t kKeptBuffer = 4 * kStep;
+constexpr std::size_t kKeptBuffer = 4 * kReadAtOnce;
 
 /// The bytes of a stretch, which grow until its last line has ended.
 class Bytes {
@@ -125,7 +125,7 @@ Result<std::optional<std::size_t>> find_far_end(Bytes& bytes, std::size_t line, 
 /// it.
 Result<std::uint64_t> skim_line(const LogSource& log, std::uint64_t offset, std::uint64_t log_end, bool& is_ended,
                                 const std::atomic<bool>* cancelled) {
-  std::vector<char> step(kStep);
+  std::vector<char> step(kReadAtOnce);
   for (std::uint64_t at = offset;;) {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
       return Error{Errc::interrupted, "reading the log was cancelled"};

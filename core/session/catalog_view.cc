@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <ranges>
 
 #include "core/entry/names.h"
 
@@ -153,9 +152,13 @@ SessionPtr CatalogView::by_id_prefix(std::string_view id, std::string_view agent
   const auto row = [&](std::size_t i) -> const auto& {
     return by_id[agent.empty() ? i : members->second[i]];
   };
-  const auto all = std::views::iota(std::size_t{0}, count);
-  const auto after = std::ranges::partition_point(all, [&](std::size_t i) { return row(i).first < id; });
-  const auto at = static_cast<std::size_t>(after - all.begin());
+  std::size_t at = 0;  // the first row that does not sort before `id`
+  for (std::size_t left = count; left > 0;) {
+    const std::size_t half = left / 2;
+    const bool is_before = row(at + half).first < id;
+    at += is_before ? half + 1 : 0;
+    left = is_before ? left - half - 1 : half;
+  }
   if (at == count || !row(at).first.starts_with(id)) {
     return nullptr;
   }
