@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/json/document.h"
-#include "core/json/set_member.h"
+#include "core/json/change_member.h"
 #include "core/json/utf8.h"
 #include "core/write/command_text.h"
 

@@ -7,10 +7,10 @@
 #include "core/base/error.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/log/header.h"
+#include "core/json/change_member.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
-#include "core/json/set_member.h"
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"
 
@@ -25,7 +25,7 @@ constexpr std::string_view kEndOfBrackets = "?\n";
 
 /// Of a valid object.
 std::string changed(std::string object, std::string_view key, std::optional<std::string_view> value) {
-  auto with = json::set_member(object, key, value);
+  auto with = json::change_member(object, key, value);
   return with ? std::move(*with) : std::move(object);
 }
 
@@ -124,7 +124,7 @@ Result<std::string> new_header(const Original& original, const HeaderChange& cha
   if (!original.header.migrated) {
     ASSIGN_OR_RETURN(present, original.log->read(original.header.offset, original.header.length));
   } else if (original.header.is_named) {
-    ASSIGN_OR_RETURN(present, json::set_member(present, "title", std::nullopt));
+    ASSIGN_OR_RETURN(present, json::change_member(present, "title", std::nullopt));
   }
   return change ? change(present) : Result<std::string>(std::move(present));
 }

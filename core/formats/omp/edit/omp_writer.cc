@@ -12,8 +12,8 @@
 #include "core/formats/omp/edit/new_log.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/store/omp_log_change.h"
+#include "core/json/change_member.h"
 #include "core/json/document.h"
-#include "core/json/set_member.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/write/resolve_target.h"
@@ -252,9 +252,9 @@ Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_
     return clean;
   }
   RETURN_IF_ERROR(rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
-    auto titled = json::set_member(present, "title", json::stringify_string(clean));
+    auto titled = json::change_member(present, "title", json::stringify_string(clean));
     return titled && known.dialect == Dialect::omp18
-               ? json::set_member(*titled, "titleSource", json::stringify_string(source))
+               ? json::change_member(*titled, "titleSource", json::stringify_string(source))
                : titled;
   }));
   return clean;
@@ -517,7 +517,7 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
   const LogPlace from = session->place();
   const LogPlace to{folder_for(target, known.dialect, catalog(), from), from.file, from.store};
   const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
-    auto moved = json::set_member(present, "cwd", json::stringify_string(target));
+    auto moved = json::change_member(present, "cwd", json::stringify_string(target));
     if (!moved || !rules_of(known.dialect).lists_old_places) {
       return moved;
     }
@@ -530,7 +530,7 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
     }
     const std::string path = session->store().path_of(from);
     previous.PushBack(json::make_string(path, header), header.GetAllocator());
-    return json::set_member(*moved, "previousSessionFiles", json::stringify(previous));
+    return json::change_member(*moved, "previousSessionFiles", json::stringify(previous));
   };
   if (to == from) {
     RETURN_IF_ERROR(rewrite_header(session, force, change));

@@ -19,11 +19,11 @@
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_faults.h"
 #include "core/formats/omp/store/omp_log_change.h"
+#include "core/json/change_member.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
-#include "core/json/set_member.h"
 #include "core/os/file_tree.h"
 #include "core/os/state_dir.h"
 #include "core/os/temp_file.h"
@@ -123,7 +123,7 @@ KnownCwd find_cwd(const Session& session, const Catalog& catalog, std::string_vi
 Result<std::string> with_session_id(std::string_view header, const std::string& stem) {
   return skim::string_value(skim::member(header, "id"))
              ? Result<std::string>(std::string(header))
-             : json::set_member(header, "id", json::stringify_string(parts_of(stem).id));
+             : json::change_member(header, "id", json::stringify_string(parts_of(stem).id));
 }
 
 /// A header for a log that has lost its own, from its remains and the files around it (FAILURES.md F3).
@@ -145,7 +145,7 @@ LostHeader make_lost_header(const Session& session, const Catalog& catalog, std:
   std::string line = new_header_lines(header);
   line.pop_back();
   if (!has_ids) {
-    if (auto unversioned = json::set_member(line, "version", std::nullopt)) {
+    if (auto unversioned = json::change_member(line, "version", std::nullopt)) {
       line = std::move(*unversioned);
     }
   }

@@ -6,8 +6,8 @@
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/log/header.h"
+#include "core/json/change_member.h"
 #include "core/json/date.h"
-#include "core/json/set_member.h"
 #include "tests/support/paths.h"
 #include "tests/unit/json_test_support.h"
 
@@ -116,7 +116,7 @@ TEST(WriteHeaderText, TitlesAreCleaned) {
 }
 
 std::string with(std::string_view object, std::string_view key, std::optional<std::string_view> value) {
-  const auto result = json::set_member(object, key, value);
+  const auto result = json::change_member(object, key, value);
   return result ? *result : "error";
 }
 
@@ -145,7 +145,7 @@ TEST(WriteHeaderText, MemberIsRemovedWithOneComma) {
 
 TEST(WriteHeaderText, OnlyObjectsHaveMembers) {
   for (const char* text : {"", " ", "[]", "1", "{", R"({"a":1}x)", R"({"a":1}{})", R"({"a"})", "{'a':1}"}) {
-    const auto result = json::set_member(text, "a", "1");
+    const auto result = json::change_member(text, "a", "1");
     ASSERT_FALSE(result.has_value()) << text;
     EXPECT_EQ(result.error().code, Errc::invalid_argument);
   }
@@ -157,7 +157,7 @@ TEST(WriteHeaderText, CorpusHeadersKeepTheirOtherBytes) {
     if (!json::parse(line, value) || !value.IsObject() || json::member(static_cast<const json::Value&>(value), "zz")) {
       continue;
     }
-    const auto added = json::set_member(line, "zz", "\"v\"");
+    const auto added = json::change_member(line, "zz", "\"v\"");
     ASSERT_TRUE(added.has_value());
     EXPECT_EQ(with(*added, "zz", std::nullopt), line);
   }

@@ -1,6 +1,5 @@
-#include "core/json/set_member.h"
+#include "core/json/change_member.h"
 
-#include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 
@@ -46,8 +45,8 @@ std::string without(std::string_view object, std::size_t begin, std::string_view
 
 }  // namespace
 
-Result<std::string> set_member(std::string_view object, std::string_view key,
-                               std::optional<std::string_view> value_json) {
+Result<std::string> change_member(std::string_view object, std::string_view key,
+                                  std::optional<std::string_view> value_json) {
   const std::size_t begin = object_begin(object);
   if (begin == std::string_view::npos) {
     return {Errc::invalid_argument, "cannot change a member: the text is not one JSON object"};
@@ -55,18 +54,7 @@ Result<std::string> set_member(std::string_view object, std::string_view key,
   if (!value_json) {
     return without(object, begin, key);
   }
-  std::string_view present;
-  std::size_t end = begin + 1;  // of the last member
-  for (skim::Cursor member(object.substr(begin)); member.next();) {
-    present = member.key_is(key) ? member.value() : present;
-    end = offset_in(object, member.value()) + member.value().size();
-  }
-  std::string out(object);
-  if (!present.empty()) {
-    return out.replace(offset_in(object, present), present.size(), *value_json);
-  }
-  const std::string comma = end == begin + 1 ? "" : ",";
-  return out.insert(end, comma + stringify_string(key) + ":" + std::string(*value_json));
+  return std::string(object.substr(0, begin)) + skim::set_member(std::string(object.substr(begin)), key, *value_json);
 }
 
 }  // namespace arborfs::json
