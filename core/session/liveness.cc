@@ -191,6 +191,10 @@ std::unique_ptr<AgentLook> look(const SessionStore& store, std::chrono::millisec
 
 }  // namespace
 
+bool reads_write_marks(const Format& format) {
+  return format.agents != nullptr || (format.programs != nullptr && format.programs->is_server);
+}
+
 std::unique_ptr<AgentLook> AgentLook::now(const SessionStore& store) {
   return look(store, std::chrono::milliseconds(0));
 }

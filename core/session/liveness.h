@@ -39,6 +39,9 @@ class AgentLook {
   }
 };
 
+/// True if looks for the agents of this format read WriteMarks.
+bool reads_write_marks(const Format& format);
+
 /// How running agents of a format are recognised (Format::agents). One constant object per format. Thread-safe.
 class AgentFinder {
  public:

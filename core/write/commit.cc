@@ -270,7 +270,17 @@ Result<Held> Committer::hold(const SessionPtr& session, LivePolicy lowest, LiveP
       look_for_agents(session, held);
       RETURN_IF_ERROR(may_write(held.agents, highest) ? Result<void>() : held.quiet);
     }
+    const auto asked = std::chrono::steady_clock::now();
     ASSIGN_OR_RETURN(held.writer, editor_.lock(session, Editor::Wait::yes));
+    if (asks && held.writer && std::chrono::steady_clock::now() - asked > kLookServes) {  // an agent may have started
+      const auto now = AgentLook::now(session->store());
+      const Liveness found = check_under_lock(*session, *held.writer, catalog_, *now);
+      if (found.state > held.agents) {
+        held.agents = found.state;
+        held.quiet = session_is_live(found, editor_.instead(*session));
+      }
+      RETURN_IF_ERROR(may_write(held.agents, highest) ? Result<void>() : held.quiet);
+    }
   }
   if (take_back_part(session, held)) {
     held.writer.reset();
@@ -334,7 +344,7 @@ void Committer::take_back_parts_in(std::uint8_t store) {
 }
 
 /// Null if all commands are refused, which ends them.
-Result<std::unique_ptr<Plan>> Committer::plan(const SessionPtr& session, const Held& held,
+Result<std::unique_ptr<Plan>> Committer::plan(const SessionPtr& session, Held& held,
                                               const std::vector<Waiting*>& group) {
   for (Waiting* one : group) {
     if (!one->command.is_wanted()) {
@@ -343,6 +353,7 @@ Result<std::unique_ptr<Plan>> Committer::plan(const SessionPtr& session, const H
   }
   ASSIGN_OR_RETURN(auto plan, editor_.begin(session));
   bool is_empty = true;
+  held.policy = LivePolicy::on_quiet;
   {
     ASSIGN_OR_RETURN(const auto guard, session->read_index());
     RETURN_IF_ERROR(group.front()->command.mends ? Result<void>() : editor_.check(guard));
@@ -354,6 +365,7 @@ Result<std::unique_ptr<Plan>> Committer::plan(const SessionPtr& session, const H
       auto made = may_write(held.agents, one->command.policy) ? one->command.change(*plan) : held.quiet;
       if (made) {
         is_empty = false;
+        held.policy = std::max(held.policy, one->command.policy);
       } else {
         one->end(std::move(made));
       }
@@ -391,7 +403,8 @@ Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Pla
 /// caller write the same again.
 Result<void> Committer::finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan) {
   const LogPlace place = session->place();
-  const auto after = session->store().stat(place);
+  const bool is_marked = reads_write_marks(session->store().format());
+  const auto after = is_marked ? session->store().stat(place) : Result<FileStat>(Errc::not_found, "no mark");
   if (held.writer) {
     held.writer->release();
   }

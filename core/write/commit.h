@@ -42,7 +42,7 @@ inline Error nobody_waits() {
 struct Held {
   std::unique_ptr<LogWriter> writer;                // null if the format has no lock
   Liveness::State agents = Liveness::State::quiet;  // quiet too if nobody asks
-  LivePolicy policy = LivePolicy::on_quiet;         // of the boldest command
+  LivePolicy policy = LivePolicy::on_quiet;         // of the boldest command that is planned
   Result<void> quiet;                               // an error, in words, unless `agents` is quiet
   std::shared_ptr<const AgentLook> look = nullptr;  // null if nobody asks
 };
@@ -184,7 +184,7 @@ class Committer {
   [[nodiscard]] std::shared_ptr<const AgentLook> recent_look(const SessionStore& store) const;
   bool take_back_part(const SessionPtr& session, Held& held);
   void take_back_parts_in(std::uint8_t store);
-  Result<std::unique_ptr<Plan>> plan(const SessionPtr& session, const Held& held, const std::vector<Waiting*>& group);
+  Result<std::unique_ptr<Plan>> plan(const SessionPtr& session, Held& held, const std::vector<Waiting*>& group);
   Result<void> write(const SessionPtr& session, Held& held, Plan& plan);
   Result<void> append(const SessionPtr& session, LogWriter& writer, Plan& plan);
   Result<void> show(const SessionPtr& session, const Held& held, const Plan& plan, const Result<void>& synced);

@@ -381,11 +381,12 @@ RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/
   return {bytes + (log ? log->size : 0) + RoomWanted::kBeside, 2};
 }
 
-Result<void> Writer::apply(const SessionPtr& session, Change change, bool force, Shares shares) {
+Result<void> Writer::apply(const SessionPtr& session, Change change, bool force, Shares shares, std::uint64_t bytes) {
   Command command;
   command.change = change_of<Plan>(std::move(change));
   command.policy = live_policy(force);
   command.is_alone = shares == Shares::nothing;
+  command.bytes = bytes;
   return changes_.make(session, std::move(command));
 }
 
@@ -412,7 +413,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
     plan.move_leaf(plan.add(ids, messages.members, parent));
     return {};
   };
-  RETURN_IF_ERROR(apply(session, append, messages.force));
+  RETURN_IF_ERROR(apply(session, append, messages.force, Shares::file, text.text.size()));
   return result;
 }
 
