@@ -1,6 +1,7 @@
 #include "fs/nodes/documents.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace arborfs {
@@ -75,16 +76,24 @@ SnapshotPtr Documents::put_recent(SnapshotPtr document, bool grows) {
   return document;
 }
 
+/// Needs mutex_. Returns what the pin held before.
+SnapshotPtr Documents::hold(Pin& pin, SnapshotPtr document) {
+  pinned_bytes_ -= pin.bytes;
+  pin.bytes = document ? document->content->memory_bytes() : 0;
+  pinned_bytes_ += pin.bytes;
+  return std::exchange(pin.document, std::move(document));
+}
+
 /// Needs mutex_.
 void Documents::drop_old_pins(std::vector<SnapshotPtr>& dropped) {
   const auto oldest = Clock::now() - kPinned;
-  std::erase_if(pins_, [&](auto& row) {
-    const bool is_old = row.second.when < oldest;
+  for (auto row = pins_.begin(); row != pins_.end();) {
+    const bool is_old = row->second.when < oldest;
     if (is_old) {
-      dropped.push_back(std::move(row.second.document));
+      dropped.push_back(hold(row->second, nullptr));
     }
-    return is_old;
-  });
+    row = is_old ? pins_.erase(row) : std::next(row);
+  }
 }
 
 /// Needs mutex_. The thread's pin, made if there is none; null if there are too many.
@@ -106,7 +115,25 @@ void Documents::pin(pid_t client, NodeId node) {
     return;
   }
   if (Pin* const pin = pin_of(client, dropped)) {
-    dropped.push_back(std::exchange(pin->document, std::move(document)));
+    dropped.push_back(hold(*pin, std::move(document)));
+    while (pinned_bytes_ > std::max(kMaxPinnedBytes, pin->bytes)) {
+      Pin* oldest = nullptr;
+      for (auto& [thread, each] : pins_) {
+        if (&each != pin && each.bytes != 0 && (oldest == nullptr || each.when < oldest->when)) {
+          oldest = &each;
+        }
+      }
+      dropped.push_back(hold(*oldest, nullptr));
+    }
+  }
+}
+
+void Documents::unpin(pid_t client) {
+  SnapshotPtr dropped;  // freed after the lock
+  const std::lock_guard lock(mutex_);
+  if (const auto row = pins_.find(client); row != pins_.end()) {
+    dropped = hold(row->second, nullptr);
+    pins_.erase(row);
   }
 }
 

@@ -54,9 +54,11 @@ class Documents {
   SnapshotPtr put_recent(SnapshotPtr document, bool grows);
 
   /// A lookup by the thread `client` (0: unknown) leads to `node`. The kernel looks a name up and opens its node in two
-  /// requests, so the node's document, if it has one, is held for the thread until its next lookup, at most for
-  /// kPinned.
+  /// requests, so the node's document, if it has one, is held for the thread until its open or its next lookup, at most
+  /// for kPinned. All that is held so has kMaxPinnedBytes at most, or is one document: the oldest go.
   void pin(pid_t client, NodeId node);
+  /// The thread has opened what it looked up.
+  void unpin(pid_t client);
   /// An open of `node` by the thread found it stale, because the session has changed since the lookup. The kernel then
   /// repeats both once, and returns ESTALE to the client only if that fails too. So if this is the second open, returns
   /// what its lookup found: that lookup was part of the same system call, so its document is right, even if the session
@@ -69,10 +71,12 @@ class Documents {
   static constexpr std::size_t kMaxRecentBytes = std::size_t{2} << 20U;
   static constexpr std::chrono::seconds kPinned{10};  // the longest time between two requests, on a busy machine
   static constexpr std::size_t kMaxPins = 256;
+  static constexpr std::size_t kMaxPinnedBytes = std::size_t{16} << 20U;
   /// What a thread may be about to open.
   struct Pin {
-    SnapshotPtr document;  // null if its last lookup led to no document
-    NodeId refused;        // by its last open, if that was stale and the second has not come
+    SnapshotPtr document;   // null if its last lookup led to no document
+    std::size_t bytes = 0;  // of the document
+    NodeId refused;         // by its last open, if that was stale and the second has not come
     Clock::time_point when;
   };
 
@@ -80,6 +84,7 @@ class Documents {
   [[nodiscard]] SnapshotPtr find_locked(NodeId node) const;
   Pin* pin_of(pid_t client, std::vector<SnapshotPtr>& dropped);
   void drop_old_pins(std::vector<SnapshotPtr>& dropped);
+  SnapshotPtr hold(Pin& pin, SnapshotPtr document);
   void sweep();
   void drop_replaced(const Snapshot& by, std::vector<SnapshotPtr>& dropped);
 
@@ -89,6 +94,7 @@ class Documents {
   std::list<SnapshotPtr> recent_;  // newest first
   std::size_t recent_bytes_ = 0;
   std::unordered_map<pid_t, Pin> pins_;  // by thread
+  std::size_t pinned_bytes_ = 0;
 };
 
 }  // namespace arborfs

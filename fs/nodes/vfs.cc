@@ -240,6 +240,9 @@ Result<OpenFilePtr> Vfs::open(RequestContext& call, NodeId node) {
     return not_a("regular file");
   }
   auto file = row.open(state_, call, node);
+  if (file) {
+    state_.documents.unpin(call.client());
+  }
   if (file || file.error().code != Errc::stale) {
     return file;
   }

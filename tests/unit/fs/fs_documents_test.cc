@@ -49,6 +49,29 @@ TEST_F(DocumentsTest, LookupOfAnotherKindOfFileReleasesTheDocument) {
   EXPECT_NE(documents.find(kNextTitle), nullptr) << "the newest is held";
 }
 
+TEST_F(DocumentsTest, AnOpenReleasesTheDocument) {
+  look_up(kReader, kTitle, kLong);
+  look_up(0, kNextTitle, kLong);
+  documents.unpin(kReader);
+  EXPECT_EQ(documents.find(kTitle), nullptr);
+}
+
+TEST_F(DocumentsTest, WhatManyThreadsLookedUpIsBounded) {
+  const auto title_of = [](pid_t thread) { return NodeId(Kind::text, 1, static_cast<std::uint32_t>(thread)); };
+  for (pid_t thread = 1; thread <= 100; ++thread) {
+    look_up(thread, title_of(thread), kLong);
+  }
+  std::size_t held = 0;
+  for (pid_t thread = 1; thread <= 100; ++thread) {
+    held += documents.find(title_of(thread)) != nullptr ? kLong : 0;
+  }
+  EXPECT_GE(held, 2 * kLong);
+  EXPECT_LE(held, std::size_t{20} << 20U);
+  EXPECT_NE(documents.find(title_of(99)), nullptr) << "the oldest go first";
+  look_up(kReader, kTitle, 10 * kLong);
+  EXPECT_NE(documents.find(kTitle), nullptr) << "one is held whatever its size";
+}
+
 TEST_F(DocumentsTest, SecondOpenOfAThreadGetsWhatItsLookupFoundOnce) {
   look_up(kReader, kTitle);
   EXPECT_EQ(documents.second_chance(kReader, kTitle), nullptr);
