@@ -219,6 +219,25 @@ bool is_same(const File& one, const Dir& other, const std::string& other_name) {
   return hash && other_hash && *hash == *other_hash;
 }
 
+/// True if the other file begins with this one.
+bool is_begun(const File& one, const Dir& other, const std::string& other_name) {
+  const auto theirs = File::open_in(other, other_name);
+  const auto st = one.stat();
+  if (!theirs || !st) {
+    return false;
+  }
+  constexpr std::uint64_t kCompared = 1 << 20;
+  for (std::uint64_t at = 0; at < st->size; at += kCompared) {
+    const std::size_t step = std::min(kCompared, st->size - at);
+    const auto bytes = one.read(at, step);
+    const auto other_bytes = theirs->read(at, step);
+    if (!bytes || !other_bytes || bytes->size() != step || *bytes != *other_bytes) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool is_same_link(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name) {
   std::array<char, PATH_MAX> mine{};
   std::array<char, PATH_MAX> theirs{};
@@ -230,7 +249,8 @@ bool is_same_link(const Dir& one, const std::string& name, const Dir& other, con
 /// What of two trees must be equal.
 enum class Equal : std::uint8_t {
   all_of_one,  // each file and link of the first is in the second
-  common,      // what both have
+  continued,   // the same, but files of the second may be longer
+  common,      // what both have, but files of the second may be longer
   names,       // each name of the first is in the second
 };
 
@@ -243,9 +263,10 @@ bool is_equal(const Dir& one, const std::string& name, const Dir& other, const s
   const auto theirs = other.open_in(other_name);
   if (!mine || !theirs) {
     const auto file = File::open_in(one, name);
-    return what == Equal::names ||
-           (!mine && !theirs &&
-            (file ? is_same(*file, other, other_name) : is_same_link(one, name, other, other_name)));
+    return what == Equal::names || (!mine && !theirs &&
+                                    (!file                       ? is_same_link(one, name, other, other_name)
+                                     : what == Equal::all_of_one ? is_same(*file, other, other_name)
+                                                                 : is_begun(*file, other, other_name)));
   }
   const auto names = mine->list();
   return depth < kMaxDepth && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {
@@ -315,8 +336,12 @@ bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const
   return is_equal(one, name, other, other_name, Equal::all_of_one, 0);
 }
 
-bool are_different(const Dir& one, const Dir& other, const std::string& name) {
-  return !is_equal(one, name, other, name, Equal::common, 0);
+bool is_continued(const Dir& one, const Dir& other, const std::string& name) {
+  return is_equal(one, name, other, name, Equal::continued, 0);
+}
+
+bool agree(const Dir& one, const Dir& other, const std::string& name) {
+  return is_equal(one, name, other, name, Equal::common, 0);
 }
 
 bool has_names_of(const Dir& one, const Dir& other, const std::string& name) {

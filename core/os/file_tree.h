@@ -53,8 +53,11 @@ Result<bool> remove_copied(Disk& disk, const Dir& folder, const std::string& nam
 /// True if all files and links that `one` has under this name are the same in `other`, which may have more.
 bool is_part_of(const Dir& one, const Dir& other, const std::string& name);
 bool is_part_of(const Dir& one, const std::string& name, const Dir& other, const std::string& other_name);
-/// True if both have a file, folder or link with one of the names below this one that is not the same.
-bool are_different(const Dir& one, const Dir& other, const std::string& name);
+/// The same, but a file of `other` may also have gained bytes at its end.
+bool is_continued(const Dir& one, const Dir& other, const std::string& name);
+/// True if each file, folder and link that both have below this name is the same, or a file of `one` that has gained
+/// bytes at its end in `other`.
+bool agree(const Dir& one, const Dir& other, const std::string& name);
 /// True if `other` has all names that `one` has below this one, whatever the contents are.
 bool has_names_of(const Dir& one, const Dir& other, const std::string& name);
 

@@ -328,27 +328,29 @@ Result<const Belonging*> first_unfit(Disk& disk, const Dir& one, const Dir& othe
   return nullptr;
 }
 
-/// True if the store has all that the trash has of a session's own file or folder.
+/// True if the store has all that the trash has of a session's own file or folder, and perhaps what was
+/// written to its files since.
 bool has_all_of(const Dir& trash, const Dir& store, const std::string& name, std::string_view lock_suffix) {
   const auto theirs = trash.open_in(name);
   const auto ours = store.open_in(name);
   const auto entries = theirs ? theirs->list() : Result<std::vector<DirEntry>>(theirs.error());
   if (!ours || !entries) {
-    return is_part_of(trash, store, name);
+    return is_continued(trash, store, name);
   }
   return std::all_of(entries->begin(), entries->end(), [&](const DirEntry& entry) {
-    return (!lock_suffix.empty() && entry.name.ends_with(lock_suffix)) || is_part_of(*theirs, *ours, entry.name);
+    return (!lock_suffix.empty() && entry.name.ends_with(lock_suffix)) || is_continued(*theirs, *ours, entry.name);
   });
 }
 
-/// Checks that the store has the same under each name or, if the name `may_be_free`, nothing. Errors: already_exists.
+/// Checks that the store has the same under each name, perhaps with bytes that another program appended since, or, if
+/// the name `may_be_free`, nothing. Errors: already_exists.
 Result<void> check_places(Disk& disk, const Dir& trash, const Dir& store, const Items& items, const Belongings& what,
                           const std::string& name_in_trash, bool may_be_free) {
   const auto fits = [&](const Belonging& item, const Dir* theirs, const Dir* ours) {
     const auto there = ours != nullptr ? ours->stat(item.name) : Result<FileStat>(Errc::not_found, "");
     return (may_be_free && !there && is_missing(there.error())) ||
            (there && (item.is_own() ? has_all_of(*theirs, *ours, item.name, what.lock_suffix())
-                                    : !are_different(*theirs, *ours, item.name)));
+                                    : agree(*theirs, *ours, item.name)));
   };
   ASSIGN_OR_RETURN(const Belonging* const taken, first_unfit(disk, trash, store, items, fits));
   if (taken == nullptr) {
