@@ -26,7 +26,7 @@ enum class Depth : std::uint8_t {
   head,     // stat and header: a few KiB read; up to 4 MiB for the title of a log of pi
   raw,      // the log open, and a fingerprint of its bytes: a few KiB more
   index,    // every entry's place: the log read once
-  details,  // sizes of texts, images, usage: the log read a second time, unless details are gathered with the index
+  details,  // sizes of texts, images, usage: the log read a second time
 };
 
 /// Tells readers what they may keep of an earlier state: what has the same version reads the same. The versions of

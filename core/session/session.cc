@@ -1,6 +1,7 @@
 #include "core/session/session.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "core/base/cancellation.h"
@@ -206,11 +207,15 @@ void Session::apply(LogReading read) {
     const std::unique_lock lock(mutex_);
     change = state_.apply(std::move(read), shared_.generations);
   }
-  if (is_whole || (has_grown && acknowledged_.may_lack_some)) {
-    compare_acknowledged();
-  }
   if (change) {
     publish(*std::move(change));
+  }
+  if (is_whole || (has_grown && acknowledged_.may_lack_some)) {
+    try {
+      compare_acknowledged();
+    } catch (const std::bad_alloc&) {
+      acknowledged_.may_lack_some = true;  // compared again when the log has grown
+    }
   }
 }
 

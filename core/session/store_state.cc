@@ -13,6 +13,8 @@
 #include "core/base/log.h"
 #include "core/base/words.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
+#include "core/json/scan.h"
 #include "core/os/state_dir.h"
 
 namespace arborfs {
@@ -428,9 +430,8 @@ std::vector<ErasedEntries::Kept> entries_of(std::string_view bytes) {
   for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
     const std::string_view line = bytes.substr(0, end);
     bytes.remove_prefix(end + 1);
-    json::Document document;
-    if (const auto id = json::parse(line, document) ? json::string_member(document, "id") : std::nullopt) {
-      found.push_back({std::string(*id), std::string(line)});
+    if (auto id = json::is_one_value(line) ? skim::string_value(skim::member(line, "id")) : std::nullopt) {
+      found.push_back({*std::move(id), std::string(line)});
     }
   }
   return found;
