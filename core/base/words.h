@@ -1,4 +1,4 @@
-// Words, numbers and white space in messages. Pure functions, any thread.
+// Words, numbers, lines and white space in messages. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,14 @@ constexpr std::string_view stripped(std::string_view text, std::string_view whit
   const std::size_t first = text.find_first_not_of(white);
   return first == std::string_view::npos ? std::string_view()
                                          : text.substr(first, text.find_last_not_of(white) + 1 - first);
+}
+
+/// Takes the first line off; without its line feed.
+constexpr std::string_view take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
 }
 
 }  // namespace arborfs

@@ -197,7 +197,7 @@ std::string entry_id(std::string_view value, bool nested) {
   if (nested && skim::member(value, "parentId").empty() && skim::member(value, "timestamp").empty()) {
     return "";
   }
-  return skim::string_value(skim::member(value, "id")).value_or("");
+  return skim::text_member(value, "id");
 }
 
 }  // namespace

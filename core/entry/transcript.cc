@@ -138,7 +138,6 @@ constexpr std::size_t kMaxLevels = 40;  // drawn; deeper ones are shown as a num
 constexpr std::size_t kWordColumns = 60;
 constexpr std::size_t kIdColumns = 40;
 constexpr std::size_t kLabelColumns = 80;
-constexpr std::size_t kOrdinalDigits = 6;
 constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
 }  // namespace
@@ -238,9 +237,7 @@ class TreeDrawing::Lines {
 
   void line(const LogIndex& index, Ordinal ordinal, const FirstWords& first_words, std::string_view remark,
             std::string& out) {
-    const std::string number = std::to_string(ordinal);
-    out.append(kOrdinalDigits - std::min(kOrdinalDigits, number.size()), '0');
-    out += number + " " + visible_line(index.name(ordinal), kIdColumns);
+    out += names::padded(ordinal) + " " + visible_line(index.name(ordinal), kIdColumns);
     const EntryId id = index.id(ordinal);
     if (id.kind != EntryId::Kind::missing) {
       out += " " + visible_line(id.text, kIdColumns);

@@ -147,6 +147,10 @@ struct Header {
     header.problem = std::move(problem);
     return header;
   }
+  /// Errors: read_only, with its problem.
+  [[nodiscard]] Result<void> check_valid() const {
+    return valid ? Result<void>() : Result<void>(Errc::read_only, problem);
+  }
 };
 
 /// Header::problem of a log in which no record has been written yet, as a program leaves it that was only started.

@@ -24,4 +24,8 @@ std::string normal_path(const std::string& path) {
   return text;
 }
 
+bool is_below(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
 }  // namespace arborfs

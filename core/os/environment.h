@@ -14,4 +14,7 @@ std::string resolved_path(const std::string& path);
 /// Without `.`, `..` and a slash at the end; looks at no disk.
 std::string normal_path(const std::string& path);
 
+/// True for a folder itself and for what is below it; for normal paths. False if `folder` is "".
+bool is_below(const std::string& path, const std::string& folder);
+
 }  // namespace arborfs

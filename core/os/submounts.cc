@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/words.h"
+
 namespace arborfs {
 
 namespace {
@@ -44,12 +46,6 @@ std::string unescaped(std::string_view text) {
     }
   }
   return out;
-}
-
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
 }
 
 std::string_view type_in(std::string_view line) {

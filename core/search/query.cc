@@ -4,15 +4,12 @@
 
 #include "core/base/error.h"
 #include "core/json/date.h"
+#include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
 
 namespace arborfs::search {
 
 namespace {
-
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 /// One part of a query: a word or a phrase, perhaps with the name of a filter before it.
 struct Part {
@@ -31,7 +28,7 @@ class Parts {
       return std::nullopt;
     }
     Part part;
-    if (rest_.size() > 1 && rest_.front() == '-' && !is_blank(rest_[1])) {
+    if (rest_.size() > 1 && rest_.front() == '-' && !json::is_space(rest_[1])) {
       part.is_unwanted = true;
       rest_.remove_prefix(1);
     }
@@ -44,7 +41,7 @@ class Parts {
 
  private:
   void skip_blanks() {
-    while (!rest_.empty() && is_blank(rest_.front())) {
+    while (!rest_.empty() && json::is_space(rest_.front())) {
       rest_.remove_prefix(1);
     }
   }
@@ -52,7 +49,7 @@ class Parts {
     constexpr std::string_view kFilters[] = {"agent", "project", "title", "role", "tool", "label", "after", "before"};
     for (const std::string_view name : kFilters) {
       if (rest_.starts_with(name) && rest_.size() > name.size() + 1 && rest_[name.size()] == ':' &&
-          rest_[name.size() + 1] != ':' && !is_blank(rest_[name.size() + 1])) {
+          rest_[name.size() + 1] != ':' && !json::is_space(rest_[name.size() + 1])) {
         rest_.remove_prefix(name.size() + 1);
         return std::string(name);
       }
@@ -67,7 +64,7 @@ class Parts {
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
       return phrase;
     }
-    const auto end = std::find_if(rest_.begin(), rest_.end(), is_blank);
+    const auto end = std::find_if(rest_.begin(), rest_.end(), json::is_space);
     std::string word(rest_.begin(), end);
     rest_.remove_prefix(word.size());
     return word;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
+#include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
 
 namespace arborfs {
@@ -12,14 +14,6 @@ namespace {
 
 constexpr std::size_t kBeginning = 512;
 constexpr std::size_t kLong = 1 << 20;
-
-bool is_white(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-bool has_only_space(std::string_view bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), is_white);
-}
 
 Error no_json() {
   return {Errc::invalid_argument, "the text cannot become a valid JSON object"};
@@ -71,7 +65,7 @@ void CommandStream::fail(const Error& why) {
 }
 
 bool CommandStream::has_text_for_target() const {
-  return framing_ == Framing::target_and_text && !has_only_space(waiting_) &&
+  return framing_ == Framing::target_and_text && !stripped(waiting_).empty() &&
          (!target_.empty() || waiting_.find('\n') != std::string::npos);
 }
 
@@ -129,7 +123,7 @@ Result<CommandStream::Taken> CommandStream::feed_lines() {
     return waiting_.back() == '\n' ? Taken(take(waiting_.size())) : Taken();
   }
   const std::size_t end = waiting_.find('\n');
-  if (!target_.empty() || end == std::string::npos || !has_only_space(std::string_view(waiting_).substr(end))) {
+  if (!target_.empty() || end == std::string::npos || !stripped(std::string_view(waiting_).substr(end)).empty()) {
     return Taken();
   }
   Command command = take(waiting_.size());
@@ -183,7 +177,7 @@ Result<void> CommandStream::scan_between(char c) {
     in_value_ = true;
     return {};
   }
-  if (!is_white(c)) {
+  if (!json::is_space(c)) {
     return no_json();
   }
   ++scanned_;
@@ -210,7 +204,7 @@ CommandStream::Command CommandStream::take(std::size_t length) {
 }
 
 Result<CommandStream::Taken> CommandStream::finish() {
-  if (refusal_ || waiting_.empty() || (!target_.empty() && has_only_space(waiting_))) {
+  if (refusal_ || waiting_.empty() || (!target_.empty() && stripped(waiting_).empty())) {
     reset();
     return Taken();
   }

@@ -9,13 +9,6 @@
 
 namespace arborfs {
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
-
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   for (line = stripped(line); !line.empty(); line = stripped(line)) {

@@ -17,8 +17,6 @@
 
 namespace arborfs {
 
-/// Takes the first line off; without its line feed.
-std::string_view take_line(std::string_view& text);
 /// The words of a line, split at blanks.
 std::vector<std::string> words_of(std::string_view line);
 
@@ -28,9 +26,7 @@ class JsonCommand {
   static bool is_one(std::string_view text) { return stripped(text).starts_with('{'); }
   /// Errors: invalid_argument if the text is not an object or has members that are not in `known`.
   static Result<JsonCommand> parse(std::string_view text, std::initializer_list<std::string_view> known);
-  [[nodiscard]] std::string text(std::string_view key) const {
-    return std::string(json::string_member(*document_, key).value_or(std::string_view()));
-  }
+  [[nodiscard]] std::string text(std::string_view key) const { return json::text_member(*document_, key); }
   [[nodiscard]] bool has(std::string_view key) const { return json::member(*document_, key) != nullptr; }
   [[nodiscard]] bool flag(std::string_view key) const {
     const auto* value = json::member(*document_, key);

@@ -94,7 +94,7 @@ constexpr std::uint64_t kNewSession = 4 << 10;
 std::string member_of(std::string_view text, std::string_view key) {
   json::Document command;
   const bool is_object = JsonCommand::is_one(text) && json::parse(text, command) && command.IsObject();
-  return is_object ? std::string(json::string_member(command, key).value_or("")) : std::string();
+  return is_object ? json::text_member(command, key) : std::string();
 }
 
 std::vector<RoomAt> room_of_fork(Writer& writer, const Subject& subject, std::string_view text) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/entry/names.h"
+#include "core/session/catalog_view.h"
 #include "core/write/verbs.h"
 #include "fs/control/client_process.h"
 #include "fs/nodes/node_table.h"
@@ -343,7 +343,6 @@ void ControlFile::release() {
 
 namespace {
 
-constexpr std::size_t kIdNameBytes = 240;
 constexpr std::size_t kFewChanges = 64;
 
 /// The views that may report a write that changed nothing, such as status.json after a refused write.
@@ -365,7 +364,7 @@ WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
     now.path = view->path_of(session->number());
     const auto found = view->where.find(session->number());
     now.starter = found == view->where.end() ? 0 : found->second.starter;
-    now.id_name = names::encode(session->head().header.id, kIdNameBytes);
+    now.id_name = encoded_name(session->head().header.id);
   }
   return now;
 }

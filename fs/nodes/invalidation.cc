@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "core/entry/names.h"
+#include "core/session/catalog_view.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {
@@ -14,7 +14,6 @@ namespace arborfs {
 namespace {
 
 constexpr std::array kGenerationFolders = {Kind::entries, Kind::texts, Kind::images, Kind::damage};
-constexpr std::size_t kLongestIdName = 240;
 
 /// One change that replaces two changes of one session.
 Change merged(const Change& one, const Change& other) {
@@ -151,7 +150,7 @@ void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation
     out.push_back({shortcut_nodes::agent_folder(agent), ""});
   }
   if (!change.session_id.empty()) {
-    const std::string name = names::encode(change.session_id, kLongestIdName);
+    const std::string name = encoded_name(change.session_id);
     add_ids(by_id, name, out);
     for (const auto& [agent, places] : view->by_agent) {
       add_ids(shortcut_nodes::agent_folder(agent), name, out);

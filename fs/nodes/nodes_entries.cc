@@ -178,12 +178,8 @@ constexpr std::array kBranchRows = {
     BranchRow{"entries", Kind::branch_entries, false},
 };
 
-std::string entry_name(const LogIndex& index, Ordinal ordinal) {
-  return names::entry_stem(index, ordinal) + ".json";
-}
-
 std::string target_of(const LogIndex& index, NodeId node) {
-  return node.kind() == Kind::branch_entry_link ? "../../../entries/" + entry_name(index, node.item())
+  return node.kind() == Kind::branch_entry_link ? "../../../entries/" + entry_nodes::json_name(index, node.item())
                                                 : names::branch_stem(index, node.item());
 }
 
@@ -199,7 +195,7 @@ Attr symlink_of(const Session::Guard& guard, std::uint64_t seed, NodeId node) {
 }
 
 constexpr EntriesSnapshot::Row kTipRow{Kind::branch, names::branch_stem, folder_attr};
-constexpr EntriesSnapshot::Row kPathRow{Kind::branch_entry_link, entry_name, symlink_of};
+constexpr EntriesSnapshot::Row kPathRow{Kind::branch_entry_link, entry_nodes::json_name, symlink_of};
 
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   if (name.starts_with(".")) {
@@ -282,7 +278,7 @@ Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, 
   constexpr std::string_view kSuffix = ".json";
   const Ordinal listed =
       names::leading_ordinal(name.substr(0, name.size() - std::min(name.size(), kSuffix.size()))).value_or(kNoEntry);
-  if (listed == kNoEntry || listed > index.size() || entry_name(index, listed) != name) {
+  if (listed == kNoEntry || listed > index.size() || entry_nodes::json_name(index, listed) != name) {
     return no_such_name();
   }
   const auto path = people_entries(index, node.item());
@@ -355,7 +351,7 @@ namespace {
 constexpr CacheTtl kLabelTtl = CacheTtl::glance;
 
 std::string target_of(const LogIndex& index, Ordinal ordinal) {
-  return "../entries/" + names::entry_stem(index, ordinal) + ".json";
+  return "../entries/" + entry_nodes::json_name(index, ordinal);
 }
 
 /// A run at the very end of the log may still grow, so its node depends on the session's epoch.

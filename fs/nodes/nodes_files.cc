@@ -8,6 +8,16 @@
 #include "core/views/session_views.h"
 #include "fs/nodes/node_table.h"
 
+namespace arborfs {
+namespace {
+
+Error stale_if_gone(const Error& error) {
+  return error.code == Errc::not_found ? stale_error() : error;
+}
+
+}  // namespace
+}  // namespace arborfs
+
 namespace arborfs::shown_file_nodes {
 
 namespace {
@@ -18,10 +28,6 @@ struct Shown {
   std::unique_ptr<const ShownFiles> files;
   std::string path;
 };
-
-Error stale_if_gone(const Error& error) {
-  return error.code == Errc::not_found ? stale_error() : error;
-}
 
 using FilesResult = Result<std::unique_ptr<const ShownFiles>>;
 
@@ -213,10 +219,6 @@ Result<void> check_answers(const Catalog& catalog) {
   return {};
 }
 
-Error gone_or(const Error& error) {
-  return error.code == Errc::not_found ? stale_error() : error;
-}
-
 Result<Attr> folder_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), state.mounted_ns);
 }
@@ -250,7 +252,7 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
   const auto st = state.catalog.stores().blobs()->stat(hash);
   if (!st) {
-    return gone_or(st.error());
+    return stale_if_gone(st.error());
   }
   const std::uint64_t size = shown_blob_size(*state.catalog.stores().blobs(), hash);
   return Attr{node, stable_ino(0, word_of(node), hash), FileType::file, CacheTtl::glance, size, st->mtime_ns};
@@ -262,7 +264,7 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   ASSIGN_OR_RETURN(const auto hash, hash_at(state, node));
   const auto st = state.catalog.stores().blobs()->stat(hash);
   if (!st) {
-    return gone_or(st.error());
+    return stale_if_gone(st.error());
   }
   if (!call.may_take_long() && st->size > kQuickToCheck) {
     return call.defer();
@@ -272,7 +274,7 @@ Result<OpenFilePtr> open(MountState& state, RequestContext& call, NodeId node) {
   }
   auto file = state.catalog.stores().blobs()->open(hash);
   if (!file) {
-    return gone_or(file.error());
+    return stale_if_gone(file.error());
   }
   return OpenFilePtr(std::make_shared<DiskFile>(std::move(*file), true));
 }

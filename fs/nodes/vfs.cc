@@ -153,15 +153,6 @@ Result<bool> emit_dots(MountState& state, RequestContext& call, NodeId node, std
   return true;
 }
 
-}  // namespace
-
-/// Without OPEN, a reader gets the present state at the lookup of a name, so the kernel must look the name up each time
-/// unless it leads to one state forever.
-CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
-  const bool lasts = attr.type != FileType::file || (life == CacheTtl::forever && attr.life == CacheTtl::forever);
-  return state_.read_only && !lasts ? CacheTtl::glance : life;
-}
-
 /// All stores' blobs are one folder.
 std::optional<LogFolder> submount_with_blobs(const Catalog& catalog) {
   for (LogFolder& submount : catalog.submounts()) {
@@ -172,11 +163,18 @@ std::optional<LogFolder> submount_with_blobs(const Catalog& catalog) {
   return std::nullopt;
 }
 
+}  // namespace
+
+/// Without OPEN, a reader gets the present state at the lookup of a name, so the kernel must look the name up each time
+/// unless it leads to one state forever.
+CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
+  const bool lasts = attr.type != FileType::file || (life == CacheTtl::forever && attr.life == CacheTtl::forever);
+  return state_.read_only && !lasts ? CacheTtl::glance : life;
+}
+
 std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
-  const bool is_shortcut = kind == Kind::by_id_link || kind == Kind::by_agent_link || kind == Kind::session_alias ||
-                           kind == Kind::by_title_link || kind == Kind::recent_link || kind == Kind::search_link ||
-                           kind == Kind::terminal_link;
+  const bool is_shortcut = kind >= Kind::session_alias && kind <= Kind::terminal_link;
   if (!state_.catalog.has_submounts() || is_shortcut || reads_all_sessions(node)) {
     return std::nullopt;
   }

@@ -211,14 +211,18 @@ std::vector<Trashed> removed_before(std::vector<Trashed> all, const std::optiona
   return all;
 }
 
+bool says_yes(Terminal& io) {
+  std::string answer;
+  std::getline(*io.in, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 bool is_deletion_confirmed(const CommandLine& line, std::size_t count, Terminal& io) {
   if (count == 0 || line.yes || io.in == nullptr || !io.in_is_terminal) {
     return true;
   }
   io.err << "delete " << counted(count, "session") << " from the trash for good? [y/N] " << std::flush;
-  std::string answer;
-  std::getline(*io.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  return says_yes(io);
 }
 
 }  // namespace
@@ -239,9 +243,7 @@ bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, 
     }
     io.err << "remove these " << sessions.size() << " sessions? [y/N] " << std::flush;
   }
-  std::string answer;
-  std::getline(*io.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  return says_yes(io);
 }
 
 std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place) {

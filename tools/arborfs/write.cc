@@ -11,6 +11,7 @@
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
+#include "core/write/command_text.h"
 #include "core/write/resolve_target.h"
 #include "core/write/verbs.h"
 #include "tools/arborfs/access.h"
@@ -50,7 +51,7 @@ Result<std::string> carry_out(Command command, Catalog& catalog, const SessionPt
 std::string member_of(const std::string& result, std::string_view member) {
   json::Document parsed;
   json::parse(result, parsed);
-  return std::string(json::string_member(parsed, member).value_or(std::string_view()));
+  return json::text_member(parsed, member);
 }
 
 /// Prints this member of the result, or all of it as JSON.
@@ -67,6 +68,15 @@ int change(const Command& command, std::string_view shown, const Opened& opened,
   }
   print_result(*result, shown, line, io);
   return kDone;
+}
+
+/// A verb whose text is the words of the command line.
+int run_words(std::string_view verb, std::string_view shown, const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  return change({verb, line.words.value_or("")}, shown, *opened, line, io);
 }
 
 /// One line with the numbers in a member of the answer, if it has any.
@@ -157,13 +167,6 @@ Result<std::string> message_of(const CommandLine& line, Terminal& io) {
   return file ? read_message(file) : Result<std::string>(error_from_errno(errno, "cannot open " + line.file));
 }
 
-bool begins_as_object(std::string_view text) {
-  while (!text.empty() && json::is_space(text.front())) {
-    text.remove_prefix(1);
-  }
-  return text.starts_with('{');
-}
-
 /// `flag`: the name of a member that is true; "" for none. A value that is not UTF-8 is returned as it is, for
 /// carry_out() to refuse: in JSON it would become another one.
 std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force,
@@ -193,9 +196,7 @@ std::string rewind_report(const std::string& result, bool& is_complete) {
   const json::Value* found = json::member(parsed, "files");
   const json::Value& files = found != nullptr && found->IsArray() ? *found : none;
   for (const json::Value& file : files.GetArray()) {
-    const auto text = [&file](std::string_view key) {
-      return std::string(json::string_member(file, key).value_or(""));
-    };
+    const auto text = [&file](std::string_view key) { return json::text_member(file, key); };
     const std::string why = text("why");
     report +=
         visible_line(text("action") + " " + text("path") + (why.empty() ? "" : ": " + why), kResultCharacters) + "\n";
@@ -224,7 +225,7 @@ int run_append(const CommandLine& line, Terminal& io) {
   if (!text) {
     return fail(io, text.error());
   }
-  const bool is_json = begins_as_object(*text);
+  const bool is_json = JsonCommand::is_one(*text);
   return change({"append", std::move(*text), is_json, *target}, "id", *opened, line, io);
 }
 
@@ -265,19 +266,11 @@ int run_label(const CommandLine& line, Terminal& io) {
 }
 
 int run_title(const CommandLine& line, Terminal& io) {
-  const auto opened = open_session(line, Depth::index, io);
-  if (!opened) {
-    return fail(io, opened.error());
-  }
-  return change({"title", line.words.value_or("")}, "title", *opened, line, io);
+  return run_words("title", "title", line, io);
 }
 
 int run_summary(const CommandLine& line, Terminal& io) {
-  const auto opened = open_session(line, Depth::index, io);
-  if (!opened) {
-    return fail(io, opened.error());
-  }
-  return change({"summary", line.words.value_or("")}, "id", *opened, line, io);
+  return run_words("summary", "id", line, io);
 }
 
 int run_fork(const CommandLine& line, Terminal& io) {

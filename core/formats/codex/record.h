@@ -71,7 +71,6 @@ bool is_item_type(std::string_view type);
 struct ItemShape {
   bool has_role = false;
   bool has_content = false;
-  bool has_call_id = false;
   bool has_output = false;
   bool has_arguments = false;
   bool has_input = false;

@@ -300,9 +300,8 @@ std::string_view type_of_item(const json::Value& item) {
   if (const auto type = json::string_member(item, "type")) {
     return *type;
   }
-  const std::string_view known =
-      item_type_of({has(item, "role"), has(item, "content"), has(item, "call_id"), has(item, "output"),
-                    has(item, "arguments"), has(item, "input"), has(item, "summary")});
+  const std::string_view known = item_type_of({has(item, "role"), has(item, "content"), has(item, "output"),
+                                               has(item, "arguments"), has(item, "input"), has(item, "summary")});
   return known.empty() && has(item, "author") ? "agent_message" : known;
 }
 

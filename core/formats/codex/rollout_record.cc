@@ -54,8 +54,7 @@ struct Payload {
   std::string_view text;     // of an event
   std::string_view summary;  // of reasoning
   std::string_view item;     // of an event
-  std::string_view call_id;  // these four are of calls and their outputs
-  std::string_view output;
+  std::string_view output;   // these three are of calls and their outputs
   std::string_view arguments;
   std::string_view input;
 };
@@ -65,14 +64,13 @@ struct Member {
   std::string_view Payload::*text;
 };
 
-constexpr std::array kMembers = {Member{"type", &Payload::type},      Member{"id", &Payload::id},
-                                 Member{"role", &Payload::role},      Member{"content", &Payload::content},
-                                 Member{kItemKinds, &Payload::kinds}, Member{"num_turns", &Payload::turns},
-                                 Member{"info", &Payload::info},      Member{"message", &Payload::message},
-                                 Member{"text", &Payload::text},      Member{"summary", &Payload::summary},
-                                 Member{"item", &Payload::item},      Member{"call_id", &Payload::call_id},
-                                 Member{"output", &Payload::output},  Member{"arguments", &Payload::arguments},
-                                 Member{"input", &Payload::input}};
+constexpr std::array kMembers = {Member{"type", &Payload::type},           Member{"id", &Payload::id},
+                                 Member{"role", &Payload::role},           Member{"content", &Payload::content},
+                                 Member{kItemKinds, &Payload::kinds},      Member{"num_turns", &Payload::turns},
+                                 Member{"info", &Payload::info},           Member{"message", &Payload::message},
+                                 Member{"text", &Payload::text},           Member{"summary", &Payload::summary},
+                                 Member{"item", &Payload::item},           Member{"output", &Payload::output},
+                                 Member{"arguments", &Payload::arguments}, Member{"input", &Payload::input}};
 
 template <class Value>
 Payload members_of(const Value& object) {
@@ -104,7 +102,7 @@ std::string_view role_of_user_message(const Payload& payload) {
 }
 
 ItemShape shape_of(const Payload& payload) {
-  return {!payload.role.empty(),      !payload.content.empty(), !payload.call_id.empty(), !payload.output.empty(),
+  return {!payload.role.empty(),      !payload.content.empty(), !payload.output.empty(),
           !payload.arguments.empty(), !payload.input.empty(),   !payload.summary.empty()};
 }
 

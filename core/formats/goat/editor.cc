@@ -64,9 +64,7 @@ bool Editor::is_transcript() const {
 
 Result<void> Editor::check(const Session::Guard& now) const {
   RETURN_IF_ERROR(check_writable(now.format()));
-  if (!now.index().header().valid) {
-    return Error{Errc::read_only, now.index().header().problem};
-  }
+  RETURN_IF_ERROR(now.index().header().check_valid());
   if (now.log()->is_decoded()) {
     return Error{Errc::read_only, "the messages are not stored as UTF-8"};
   }

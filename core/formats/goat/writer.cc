@@ -21,6 +21,7 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/os/environment.h"
 #include "core/write/command_text.h"
 #include "core/write/commit.h"
 #include "core/write/conversation.h"
@@ -186,9 +187,7 @@ struct Copied {
 Result<Copied> copied_from(const Session& session, const std::string& target) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
-  if (!index.header().valid) {
-    return Error{Errc::read_only, index.header().problem};
-  }
+  RETURN_IF_ERROR(index.header().check_valid());
   Copied copied{guard.log(), {}, index.size(), "", index.header()};
   if (!target.empty()) {
     ASSIGN_OR_RETURN(copied.messages, find_target(index, target));
@@ -272,10 +271,6 @@ std::string forked_metadata(std::string text, const std::string& id, const Copie
                          literal(title->empty() ? copied.header.title + " (fork)" : *title));
   }
   return text;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 /// goat compares working directories byte by byte.
@@ -583,9 +578,7 @@ Result<Writer::Places> Writer::open_places(const SessionPtr& session) {
   RETURN_IF_ERROR(check_writable(session->format()));
   RETURN_IF_ERROR(session->refresh(Depth::head));
   const Header header = session->head().header;
-  if (!header.valid) {
-    return Error{Errc::read_only, header.problem};
-  }
+  RETURN_IF_ERROR(header.check_valid());
   ASSIGN_OR_RETURN(auto folder, session->store().folder(session->place()));
   ASSIGN_OR_RETURN(const auto base, Dir::stat_root(session->store().paths().sessions));
   ASSIGN_OR_RETURN(auto work, WorkFolder::open(header.cwd));

@@ -92,9 +92,7 @@ void Plan::move_leaf(std::string to) {
 
 Result<void> Editor::check(const Session::Guard& now) const {
   RETURN_IF_ERROR(check_writable(now.format()));
-  if (!now.index().header().valid) {
-    return Error{Errc::read_only, now.index().header().problem};
-  }
+  RETURN_IF_ERROR(now.index().header().check_valid());
   const auto& damage = now.index().damage();
   if (now.log()->is_decoded() ||
       std::any_of(damage.begin(), damage.end(), [](const Damage& run) { return !run.is_replaced(); })) {

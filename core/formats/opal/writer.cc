@@ -308,9 +308,7 @@ struct Source {
 Result<Source> take_source(const Session& session, const std::string& target) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
-  if (!index.header().valid) {
-    return Error{Errc::read_only, index.header().problem};
-  }
+  RETURN_IF_ERROR(index.header().check_valid());
   Source source{guard.log(), index.header(), {}, "", kNoEntry};
   std::vector<Ordinal> copied;
   if (target.empty()) {

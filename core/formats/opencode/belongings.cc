@@ -195,7 +195,7 @@ class FileBelongings final : public Belongings {
   FileBelongings(const SessionStore& store, const LogPlace& place, const StorageFolder* storage)
       : disk_(store.disk()),
         path_(storage_of(store.paths().sessions)),
-        session_{place.folder, std::string(place.stem())},
+        session_(session_at(place)),
         storage_(storage) {}
 
   [[nodiscard]] std::string root_path() const override { return path_; }

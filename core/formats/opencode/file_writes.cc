@@ -22,10 +22,6 @@ namespace {
 /// How often a session's file is read again because OpenCode wrote it meanwhile.
 constexpr int kMostReads = 5;
 
-SessionName session_at(const LogPlace& place) {
-  return {place.folder, std::string(place.stem())};
-}
-
 /// The file of a session as it was read.
 class SessionFile {
  public:
@@ -159,7 +155,7 @@ class FileWrites final : public SessionWrites {
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
     for (int reads = 0; reads < kMostReads; ++reads) {
       ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session_at(place)));
-      std::string present = skim::string_value(skim::member(file.text(), "title")).value_or("");
+      std::string present = skim::text_member(file.text(), "title");
       if (present == wanted || (is_automatic && !is_default_title(present))) {
         return present;
       }

@@ -58,7 +58,7 @@ std::optional<MessageFields> message_in(std::string_view line) {
   }
   MessageFields fields;
   fields.id = *std::move(id);
-  fields.role = skim::string_value(skim::member(info, "role")).value_or("");
+  fields.role = skim::text_member(info, "role");
   fields.created = number_of(skim::member(skim::member(info, "time"), "created"));
   fields.type = is_compaction(fields.role, info, skim::member(line, "parts")) ? "compaction" : "message";
   return fields;
@@ -68,7 +68,7 @@ std::optional<MessageFields> message_in(std::string_view line) {
 /// other tables (SqliteRows::rows_not_shown).
 void leave_out(std::string_view line, RecordSink& sink) {
   if (const auto table = skim::string_value(skim::member(line, "table")); table && skim::member(line, "info").empty()) {
-    const std::string type = skim::string_value(skim::member(line, "type")).value_or("");
+    const std::string type = skim::text_member(line, "type");
     const double rows = std::clamp(number_of(skim::member(line, "rows")).value_or(1), 1.0, 1e15);
     sink.leave_out(type.empty() ? *table : *table + " " + type, static_cast<std::uint64_t>(rows));
     return;
@@ -153,21 +153,11 @@ class MessageList {
   Ordinal reverted_ = kNoEntry;
 };
 
-Header bad_header(std::string problem) {
-  Header header;
-  header.problem = std::move(problem);
-  return header;
-}
-
 /// "" for a time that a JavaScript date cannot represent.
 std::string iso_date(double milliseconds) {
   constexpr double kLast = 8.64e15;
   const bool is_date = milliseconds >= -kLast && milliseconds <= kLast;
   return is_date ? json::iso_time(static_cast<std::int64_t>(milliseconds)) : "";
-}
-
-std::string text_of(const json::Value& object, std::string_view key) {
-  return std::string(json::string_member(object, key).value_or(""));
 }
 
 }  // namespace
@@ -176,18 +166,18 @@ Header header_of(std::string_view metadata, std::string_view id) {
   json::Document value;
   const json::Value* info = json::parse(metadata, value) ? json::member(value, "info") : nullptr;
   if (info == nullptr || !info->IsObject()) {
-    return bad_header("the session's own data is not valid JSON, so OpenCode cannot load the session");
+    return Header::invalid("the session's own data is not valid JSON, so OpenCode cannot load the session");
   }
   Header header;
   header.valid = true;
   header.json = json::stringify(value);
-  header.id = id.empty() ? text_of(*info, "id") : std::string(id);
-  header.cwd = text_of(*info, "directory");
-  header.title = text_of(*info, "title");
+  header.id = id.empty() ? json::text_member(*info, "id") : std::string(id);
+  header.cwd = json::text_member(*info, "directory");
+  header.title = json::text_member(*info, "title");
   if (is_default_title(header.title)) {
     header.title.clear();
   }
-  header.parent_session = text_of(*info, "parentID");
+  header.parent_session = json::text_member(*info, "parentID");
   header.started_by = header.parent_session;
   const json::Value* time = json::member(*info, "time");
   const json::Value* created = time == nullptr ? nullptr : json::member(*time, "created");
@@ -212,7 +202,7 @@ std::optional<PendingRevert> pending_revert(std::string_view metadata) {
   if (!message) {
     return std::nullopt;
   }
-  return PendingRevert{*std::move(message), skim::string_value(skim::member(revert, "partID")).value_or("")};
+  return PendingRevert{*std::move(message), skim::text_member(revert, "partID")};
 }
 
 Result<Header> Reader::read_header(const LogSource& log) const {

@@ -154,18 +154,14 @@ struct Candidate {
   bool is_summary = false;        // a whole one
 };
 
-std::string string_at(std::string_view object, std::string_view key) {
-  return skim::string_value(skim::member(object, key)).value_or("");
-}
-
 Candidate candidate_in(std::string_view entry, std::size_t step, Era era) {
   const std::string_view info = skim::member(entry, "info");
   Candidate message;
   message.step = step;
-  message.id = string_at(info, "id");
+  message.id = skim::text_member(info, "id");
   if (skim::is_string(skim::member(info, "role"), "assistant")) {
     const bool failed = era == Era::database && skim::member(info, "error").starts_with('{');
-    message.answers = string_at(info, "parentID");
+    message.answers = skim::text_member(info, "parentID");
     message.is_summary =
         skim::member(info, "summary") == "true" && skim::is_truthy(skim::member(info, "finish")) && !failed;
     return message;
@@ -173,7 +169,7 @@ Candidate candidate_in(std::string_view entry, std::size_t step, Era era) {
   for (skim::Cursor cursor(skim::member(entry, "parts")); cursor.next();) {
     if (skim::is_string(skim::member(cursor.value(), "type"), "compaction")) {
       message.asks_for_summary = true;
-      message.tail = era == Era::database ? string_at(cursor.value(), "tail_start_id") : "";
+      message.tail = era == Era::database ? skim::text_member(cursor.value(), "tail_start_id") : "";
     }
   }
   return message;
@@ -280,10 +276,6 @@ Result<std::shared_ptr<const Content>> replayed_context(const ContextPath& path,
   return std::shared_ptr<const Content>(std::move(content));
 }
 
-std::string string_of(const json::Value& object, std::string_view key) {
-  return std::string(json::string_member(object, key).value_or(""));
-}
-
 void add_words(Message& message, MessagePart::Kind kind, std::string text) {
   if (!text.empty()) {
     message.push_back({kind, std::move(text), "", nullptr});
@@ -292,13 +284,13 @@ void add_words(Message& message, MessagePart::Kind kind, std::string text) {
 
 /// A file that a user or a tool attached: an image, or its name.
 void add_file(Message& message, const json::Value& part) {
-  std::string mime = string_of(part, "mime");
+  std::string mime = json::text_member(part, "mime");
   const json::Value* url = json::member(part, "url");
   if (mime.starts_with("image/")) {
     message.push_back({MessagePart::Kind::image, std::move(mime), "", url});
     return;
   }
-  std::string name = string_of(part, "filename");
+  std::string name = json::text_member(part, "filename");
   if (name.empty() && url != nullptr && url->IsString() && !json::as_string(*url).starts_with("data:")) {
     name = json::as_string(*url);
   }
@@ -308,16 +300,16 @@ void add_file(Message& message, const json::Value& part) {
 void add_call(Message& message, const json::Value& part) {
   const json::Value* state = json::member(part, "state");
   const json::Value* input = state == nullptr ? nullptr : json::member(*state, "input");
-  const std::string tool = string_of(part, "tool");
+  const std::string tool = json::text_member(part, "tool");
   message.push_back({MessagePart::Kind::tool_call, input == nullptr ? "" : json::stringify(*input), tool, nullptr});
   if (state == nullptr) {
     return;
   }
   if (json::is_string(json::member(*state, "status"), "error")) {
     message.push_back({MessagePart::Kind::tool_error, "", tool, nullptr});
-    add_words(message, MessagePart::Kind::tool_output, string_of(*state, "error"));
+    add_words(message, MessagePart::Kind::tool_output, json::text_member(*state, "error"));
   }
-  add_words(message, MessagePart::Kind::tool_output, string_of(*state, "output"));
+  add_words(message, MessagePart::Kind::tool_output, json::text_member(*state, "output"));
   const json::Value* attachments = json::member(*state, "attachments");
   if (attachments != nullptr && attachments->IsArray()) {
     for (const json::Value& attachment : attachments->GetArray()) {
@@ -339,20 +331,20 @@ std::string names_in(const json::Value* list) {
 
 void add_error(Message& message, const json::Value& error) {
   const json::Value* data = json::member(error, "data");
-  std::string words = data == nullptr ? "" : string_of(*data, "message");
-  message.push_back({MessagePart::Kind::tool_error, "", string_of(error, "name"), nullptr});
+  std::string words = data == nullptr ? "" : json::text_member(*data, "message");
+  message.push_back({MessagePart::Kind::tool_error, "", json::text_member(error, "name"), nullptr});
   add_words(message, MessagePart::Kind::text, std::move(words));
 }
 
 /// Steps and snapshots have no readable text.
 void add_part(Message& message, const json::Value& part) {
   using Kind = MessagePart::Kind;
-  const std::string type = string_of(part, "type");
+  const std::string type = json::text_member(part, "type");
   if (type == "text") {
-    add_words(message, Kind::text, string_of(part, "text"));
+    add_words(message, Kind::text, json::text_member(part, "text"));
   } else if (type == "reasoning") {
-    const std::string text = string_of(part, "text");
-    add_words(message, Kind::thinking, text.empty() ? string_of(part, "reasoning") : text);
+    const std::string text = json::text_member(part, "text");
+    add_words(message, Kind::thinking, text.empty() ? json::text_member(part, "reasoning") : text);
   } else if (type == "tool") {
     add_call(message, part);
   } else if (type == "file") {
@@ -360,9 +352,10 @@ void add_part(Message& message, const json::Value& part) {
   } else if (type == "patch") {
     add_words(message, Kind::text, "[changed " + names_in(json::member(part, "files")) + "]");
   } else if (type == "agent") {
-    add_words(message, Kind::text, "[agent " + string_of(part, "name") + "]");
+    add_words(message, Kind::text, "[agent " + json::text_member(part, "name") + "]");
   } else if (type == "subtask") {
-    add_words(message, Kind::text, "[task for " + string_of(part, "agent") + "] " + string_of(part, "prompt"));
+    add_words(message, Kind::text,
+              "[task for " + json::text_member(part, "agent") + "] " + json::text_member(part, "prompt"));
   } else if (type == "compaction") {
     add_words(message, Kind::text, "[compaction]");
   } else if (type == "retry") {
@@ -382,10 +375,6 @@ void tell(double& number, const json::Value* value) {
 
 using Kind = TurnPart::Kind;
 
-std::string text_in(const json::Value& object, std::string_view key) {
-  return std::string(json::string_member(object, key).value_or(""));
-}
-
 TurnImage image_in(const json::Value& file) {
   return image_of_url(json::string_member(file, "url").value_or(""), json::string_member(file, "mime").value_or(""));
 }
@@ -395,16 +384,16 @@ bool is_image(const json::Value& file) {
 }
 
 std::string name_of_file(const json::Value& file) {
-  std::string name = text_in(file, "filename");
-  const std::string url = text_in(file, "url");
+  std::string name = json::text_member(file, "filename");
+  const std::string url = json::text_member(file, "url");
   return "[file: " + (name.empty() && !url.starts_with("data:") ? url : name) + "]";
 }
 
 /// The result of a call that has ended.
 TurnPart result_in(const json::Value& part, const json::Value& state) {
-  TurnPart result{Kind::tool_result, "", text_in(part, "callID"), text_in(part, "tool")};
+  TurnPart result{Kind::tool_result, "", json::text_member(part, "callID"), json::text_member(part, "tool")};
   result.is_error = json::is_string(json::member(state, "status"), "error");
-  result.text = text_in(state, result.is_error ? "error" : "output");
+  result.text = json::text_member(state, result.is_error ? "error" : "output");
   const json::Value* files = json::member(state, "attachments");
   if (files != nullptr && files->IsArray()) {
     for (const json::Value& file : files->GetArray()) {
@@ -421,7 +410,8 @@ TurnPart result_in(const json::Value& part, const json::Value& state) {
 void add_tool(const json::Value& part, Turn& turn, Turn& results) {
   const json::Value* state = json::member(part, "state");
   const json::Value* input = state == nullptr ? nullptr : json::member(*state, "input");
-  turn.add_call(text_in(part, "callID"), text_in(part, "tool"), input == nullptr ? "{}" : json::stringify(*input));
+  turn.add_call(json::text_member(part, "callID"), json::text_member(part, "tool"),
+                input == nullptr ? "{}" : json::stringify(*input));
   const auto status = state == nullptr ? "" : json::string_member(*state, "status").value_or("");
   if (status == "completed" || status == "error") {
     results.parts.push_back(result_in(part, *state));
@@ -430,12 +420,12 @@ void add_tool(const json::Value& part, Turn& turn, Turn& results) {
 
 /// Steps, snapshots and patches have no content.
 void add_part_to(const json::Value& part, Turn& turn, Turn& results) {
-  const std::string type = text_in(part, "type");
+  const std::string type = json::text_member(part, "type");
   if (type == "text") {
-    turn.add(Kind::text, json::is_truthy(json::member(part, "ignored")) ? "" : text_in(part, "text"));
+    turn.add(Kind::text, json::is_truthy(json::member(part, "ignored")) ? "" : json::text_member(part, "text"));
   } else if (type == "reasoning") {
-    const std::string text = text_in(part, "text");
-    turn.add(Kind::reasoning, text.empty() ? text_in(part, "reasoning") : text);
+    const std::string text = json::text_member(part, "text");
+    turn.add(Kind::reasoning, text.empty() ? json::text_member(part, "reasoning") : text);
   } else if (type == "tool") {
     add_tool(part, turn, results);
   } else if (type == "file" && is_image(part)) {
@@ -443,7 +433,7 @@ void add_part_to(const json::Value& part, Turn& turn, Turn& results) {
   } else if (type == "file") {
     turn.add(Kind::text, name_of_file(part));
   } else if (type == "subtask") {
-    turn.add(Kind::text, text_in(part, "prompt"));
+    turn.add(Kind::text, json::text_member(part, "prompt"));
   }
 }
 
@@ -485,7 +475,7 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
   if (told.usage.cost == 0 && tokens_told(told.usage) == 0) {
     told.usage.cost = untold_usage().cost;  // of a session that arborfs made of another agent's (opencode/FORMAT.md G5)
   }
-  told.model = std::string(json::string_member(*info, "modelID").value_or(""));
+  told.model = json::text_member(*info, "modelID");
   return told;
 }
 
@@ -526,8 +516,8 @@ bool Renderer::add_turns_of(const SpokenEntry& entry, const json::Value& record,
   results.speaker = Turn::Speaker::tool;
   if (json::is_string(json::member(*info, "role"), "assistant")) {
     turn.speaker = Turn::Speaker::assistant;
-    turn.provider = text_in(*info, "providerID");
-    turn.model = text_in(*info, "modelID");
+    turn.provider = json::text_member(*info, "providerID");
+    turn.model = json::text_member(*info, "modelID");
     turn.is_note = json::is_truthy(json::member(*info, "summary"));
   }
   for (const json::Value& part : parts->GetArray()) {

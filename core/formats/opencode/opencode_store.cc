@@ -118,18 +118,14 @@ class ComposedLog final : public LogSource {
 /// This many of the most recently opened sessions are checked closely when anything changes.
 constexpr std::size_t kMostHot = 32;
 
-SessionName name_of(const LogPlace& place) {
-  return {place.folder, std::string(place.stem())};
-}
-
 /// See opencode/FORMAT.md G2. A killed program leaves the same signs, so they count only while a program runs.
 class Answers final : public LiveSigns {
  public:
   explicit Answers(const SessionArchive& archive) : archive_(archive) {}
 
   [[nodiscard]] std::vector<std::string> of(const LogPlace& place) const override {
-    return archive_.is_answering(name_of(place)) ? std::vector<std::string>{"opencode is answering in it"}
-                                                 : std::vector<std::string>();
+    return archive_.is_answering(session_at(place)) ? std::vector<std::string>{"opencode is answering in it"}
+                                                    : std::vector<std::string>();
   }
 
  private:
@@ -248,7 +244,7 @@ Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
 }
 
 Result<FileStat> OpenCodeStore::stat(const LogPlace& place, const Dir* /*in*/) const {
-  return look(name_of(place));
+  return look(session_at(place));
 }
 
 Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
@@ -296,12 +292,12 @@ FileStat OpenCodeStore::note_opened(const SessionName& session, const WholeSessi
 }
 
 Result<Header> OpenCodeStore::header(const LogPlace& place) const {
-  ASSIGN_OR_RETURN(const auto head, archive_->head(name_of(place)));
+  ASSIGN_OR_RETURN(const auto head, archive_->head(session_at(place)));
   return header_of(head.metadata, head.id);
 }
 
 Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& place) const {
-  const SessionName session = name_of(place);
+  const SessionName session = session_at(place);
   ASSIGN_OR_RETURN(const auto changes, archive_->changes());
   ASSIGN_OR_RETURN(auto whole, archive_->whole(session));
   const FileStat opened = note_opened(session, whole, changes);
@@ -310,11 +306,11 @@ Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& pla
 }
 
 Result<ShownFilesPtr> OpenCodeStore::native_files(const LogPlace& place) const {
-  return archive_->files(name_of(place));
+  return archive_->files(session_at(place));
 }
 
 std::string OpenCodeStore::path_of(const LogPlace& place) const {
-  return archive_->path_of(name_of(place));
+  return archive_->path_of(session_at(place));
 }
 
 std::unique_ptr<const LiveSigns> OpenCodeStore::live_signs(bool is_running) const {
@@ -322,7 +318,7 @@ std::unique_ptr<const LiveSigns> OpenCodeStore::live_signs(bool is_running) cons
 }
 
 std::vector<Finding> OpenCodeStore::faults_of(const LogPlace& place) const {
-  return archive_->faults_of(name_of(place));
+  return archive_->faults_of(session_at(place));
 }
 
 std::vector<WatchedDir> OpenCodeStore::watched() const {

@@ -76,6 +76,10 @@ struct SessionName {
   auto operator<=>(const SessionName&) const = default;
 };
 
+inline SessionName session_at(const LogPlace& place) {
+  return {place.folder, std::string(place.stem())};
+}
+
 class SessionArchive {
  public:
   virtual ~SessionArchive() = default;

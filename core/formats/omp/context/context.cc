@@ -335,7 +335,7 @@ Result<void> replace_content(json::Value& owner, std::string_view role, const Co
 }
 
 std::string role_of(const json::Value& message) {
-  return std::string(json::string_member(message, "role").value_or(""));
+  return json::text_member(message, "role");
 }
 
 void fill_content(json::Value& message, json::Document& document) {

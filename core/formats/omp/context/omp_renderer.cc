@@ -16,14 +16,10 @@ namespace arborfs {
 
 namespace {
 
-std::string member_words(const json::Value& object, std::string_view key) {
-  return std::string(json::string_member(object, key).value_or(""));
-}
-
 /// An image whose blob is missing keeps the reference as the place of its bytes.
 TurnImage image_of_block(const json::Value& block, const BlobSource& blobs) {
-  std::string data = member_words(block, "data");
-  TurnImage image{member_words(block, "mimeType"), "", ""};
+  std::string data = json::text_member(block, "data");
+  TurnImage image{json::text_member(block, "mimeType"), "", ""};
   if (!data.starts_with(context::kBlobPrefix)) {
     image.base64 = std::move(data);
   } else if (auto bytes = context::blob_as_base64(data, &blobs)) {
@@ -37,14 +33,14 @@ TurnImage image_of_block(const json::Value& block, const BlobSource& blobs) {
 void add_block(const json::Value& block, const BlobSource& blobs, Turn& turn) {
   const auto type = json::string_member(block, "type").value_or("");
   if (type == "text") {
-    turn.add(TurnPart::Kind::text, member_words(block, "text"));
+    turn.add(TurnPart::Kind::text, json::text_member(block, "text"));
   } else if (type == "thinking") {
-    turn.add(TurnPart::Kind::reasoning, member_words(block, "thinking"));
+    turn.add(TurnPart::Kind::reasoning, json::text_member(block, "thinking"));
   } else if (type == "redactedThinking") {
     turn.add(TurnPart::Kind::reasoning, "(redacted)");
   } else if (type == "toolCall") {
     const json::Value* arguments = json::member(block, "arguments");
-    turn.add_call(member_words(block, "id"), member_words(block, "name"),
+    turn.add_call(json::text_member(block, "id"), json::text_member(block, "name"),
                   arguments == nullptr ? "{}" : json::stringify(*arguments));
   } else if (type == "image") {
     turn.add_image(image_of_block(block, blobs));
@@ -69,8 +65,8 @@ void add_blocks(const json::Value& owner, const BlobSource& blobs, Turn& turn) {
 
 /// The result of a tool is one part, whatever blocks it has.
 void fold_result(const json::Value& message, Turn& turn) {
-  TurnPart result{TurnPart::Kind::tool_result, "", member_words(message, "toolCallId"),
-                  member_words(message, "toolName")};
+  TurnPart result{TurnPart::Kind::tool_result, "", json::text_member(message, "toolCallId"),
+                  json::text_member(message, "toolName")};
   result.is_error = json::is_truthy(json::member(message, "isError"));
   for (TurnPart& part : turn.parts) {
     if (part.kind == TurnPart::Kind::image) {
@@ -100,8 +96,8 @@ void add_execution(const json::Value& message, std::string_view key, Turn& turn)
   if (json::is_truthy(json::member(message, "excludeFromContext"))) {
     return;
   }
-  const std::string code = member_words(message, key);
-  const std::string output = member_words(message, "output");
+  const std::string code = json::text_member(message, key);
+  const std::string output = json::text_member(message, "output");
   std::string text = key == "command" ? "Ran `" + code + "`" : "Ran:\n" + fenced(code, "python");
   text += "\n" + (output.empty() ? "(no output)" : fenced(output));
   const json::Value* exit_code = json::member(message, "exitCode");
@@ -110,7 +106,7 @@ void add_execution(const json::Value& message, std::string_view key, Turn& turn)
   } else if (exit_code != nullptr && exit_code->IsNumber() && exit_code->GetDouble() != 0) {
     text += "\n\nCommand exited with code " + json::stringify(*exit_code);
   }
-  const std::string rest = member_words(message, "fullOutputPath");
+  const std::string rest = json::text_member(message, "fullOutputPath");
   if (json::is_truthy(json::member(message, "truncated")) && !rest.empty()) {
     text += "\n\n[Output truncated. Full output: " + rest + "]";
   }
@@ -124,9 +120,9 @@ void add_files(const json::Value& message, const BlobSource& blobs, Turn& turn) 
     return;
   }
   for (const json::Value& file : files->GetArray()) {
-    const std::string content = member_words(file, "content");
+    const std::string content = json::text_member(file, "content");
     turn.add(TurnPart::Kind::text,
-             "[file: " + member_words(file, "path") + "]" + (content.empty() ? "" : "\n" + fenced(content)));
+             "[file: " + json::text_member(file, "path") + "]" + (content.empty() ? "" : "\n" + fenced(content)));
     if (const json::Value* image = json::member(file, "image"); image != nullptr && image->IsObject()) {
       turn.add_image(image_of_block(*image, blobs));
     }
@@ -137,7 +133,7 @@ void add_files(const json::Value& message, const BlobSource& blobs, Turn& turn) 
 void add_summary(std::string_view word, const json::Value& message, const BlobSource& blobs, Turn& turn) {
   const json::Value* summary = json::member(message, "summary");
   const std::string text = summary == nullptr    ? ""
-                           : summary->IsString() ? member_words(message, "summary")
+                           : summary->IsString() ? json::text_member(message, "summary")
                                                  : json::stringify(*summary);
   turn.add(TurnPart::Kind::text, "[" + std::string(word) + "]\n" + text);
   const json::Value* blocks = json::member(message, "blocks");
@@ -153,8 +149,8 @@ void add_said(std::string_view role, const json::Value& message, const BlobSourc
   turn.is_note = role != "user" && role != "assistant" && role != "toolResult";
   if (role == "assistant") {
     turn.speaker = Turn::Speaker::assistant;
-    turn.provider = member_words(message, "provider");
-    turn.model = member_words(message, "model");
+    turn.provider = json::text_member(message, "provider");
+    turn.model = json::text_member(message, "model");
   } else if (role == "toolResult") {
     turn.speaker = Turn::Speaker::tool;
   }
@@ -200,7 +196,7 @@ void add_turns_of_omp(const SpokenEntry& entry, std::vector<Turn>& turns) {
   if (owner == nullptr || !owner->IsObject()) {
     return;
   }
-  const std::string role = is_message ? member_words(*owner, "role") : std::string(role_of(entry.type));
+  const std::string role = is_message ? json::text_member(*owner, "role") : std::string(role_of(entry.type));
   if (is_message || !role.empty()) {
     Turn turn;
     turn.time_ms = entry.time_ms;
@@ -217,7 +213,7 @@ Result<void> read_turns_of_omp(const SpokenPath& spoken, const TakeTurns& take) 
     Turn turn;
     turn.time_ms = step.entry.timestamp_ms;
     if (json::parse(text, message) && message.IsObject()) {
-      add_said(member_words(message, "role"), message, *spoken.blobs, turn);
+      add_said(json::text_member(message, "role"), message, *spoken.blobs, turn);
     }
     return take(step.ordinal, {std::move(turn)});
   });
@@ -232,7 +228,7 @@ bool is_put_in(std::string_view raw) {
 /// The model that an entry with usage names; "" if it names none.
 std::string model_of(EntryType type, std::string_view raw) {
   const std::string_view owner = type == EntryType::message ? skim::member(raw, "message") : raw;
-  return skim::string_value(skim::member(owner, "model")).value_or("");
+  return skim::text_member(owner, "model");
 }
 
 class OmpRenderer : public RecordRenderer {

@@ -280,7 +280,7 @@ Result<CopiedLog> write_log_edited(const Session& session, const std::vector<Log
 std::string title_source_of(const Header& header) {
   json::Document parsed;
   json::parse(header.json, parsed);
-  return std::string(json::string_member(parsed, "titleSource").value_or(std::string_view()));
+  return json::text_member(parsed, "titleSource");
 }
 
 Result<WritableState> writable_state_of(const SessionPtr& session) {

@@ -16,6 +16,7 @@
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
+#include "core/os/environment.h"
 #include "core/write/resolve_target.h"
 
 namespace arborfs {
@@ -62,10 +63,6 @@ Command adding(bool force, std::uint64_t bytes, std::function<Result<void>(Appen
     return added;
   });
   return command;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
 CreateResult made_of(const SessionPtr& session) {

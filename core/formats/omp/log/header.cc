@@ -67,10 +67,6 @@ void put_or_erase(json::Document& header, std::string_view key, const std::strin
   }
 }
 
-std::string text_of(const json::Value& header, std::string_view key) {
-  return std::string(json::string_member(header, key).value_or(""));
-}
-
 // Why the value is not a header; "" if it is one (omp/FORMAT.md A12).
 std::string problem_of(const json::Value& value) {
   if (!value.IsObject() || !json::is_string(json::member(value, "type"), "session")) {
@@ -188,11 +184,11 @@ Header make_header(std::string_view json, std::uint64_t offset, const std::optio
   }
   migrate(document, out);
   json::stringify(document, out.json);
-  out.id = text_of(document, "id");
-  out.cwd = text_of(document, "cwd");
-  out.title = text_of(document, "title");
-  out.parent_session = text_of(document, "parentSession");
-  out.timestamp = text_of(document, "timestamp");
+  out.id = json::text_member(document, "id");
+  out.cwd = json::text_member(document, "cwd");
+  out.title = json::text_member(document, "title");
+  out.parent_session = json::text_member(document, "parentSession");
+  out.timestamp = json::text_member(document, "timestamp");
   return out;
 }
 

@@ -41,7 +41,7 @@ std::string session_dir_in_settings(const std::string& agent_dir) {
   if (!text || !json::parse(*text, settings)) {
     return "";
   }
-  return std::string(json::string_member(settings, "sessionDir").value_or(""));
+  return json::text_member(settings, "sessionDir");
 }
 
 /// pi expands `~` at the beginning; a relative path is relative to the project where it runs.

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/omp_format.h"
@@ -24,13 +25,6 @@ namespace {
 constexpr std::string_view kLogSuffix = ".jsonl";
 constexpr mode_t kFolderMode = 0777;
 constexpr std::size_t kMaxBreadcrumb = 16 * 1024;
-
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  return line;
-}
 
 /// The session that a breadcrumb's path refers to. The agent wrote an absolute path, so only the part after its last
 /// `/sessions/` counts: a store that was copied or restored elsewhere keeps its terminals. A path into an artifact
