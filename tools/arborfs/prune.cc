@@ -31,7 +31,7 @@ struct Old {
   std::string trashed;  // its name in the trash
 };
 
-struct Plan {
+struct PrunePlan {
   std::vector<Old> old;
   std::vector<std::pair<Listed, std::string>> refused;  // and why
   std::array<std::size_t, static_cast<std::size_t>(Fate::removed) + 1> counts{};
@@ -51,7 +51,7 @@ Retention retention_of(const CommandLine& line) {
 }
 
 /// Counts the sessions that cannot be judged, without those that another session started.
-void count_only_read(const std::vector<Listed>& sessions, Plan& plan) {
+void count_only_read(const std::vector<Listed>& sessions, PrunePlan& plan) {
   for (const Listed& of : sessions) {
     if (!of.session->format().is_writable() && of.session->head().header.started_by.empty()) {
       ++plan.only_read;
@@ -60,13 +60,13 @@ void count_only_read(const std::vector<Listed>& sessions, Plan& plan) {
   }
 }
 
-Plan plan_of(const Retention& retention, Writer& writer, const std::vector<Listed>& sessions, Terminal& io) {
+PrunePlan plan_of(const Retention& retention, Writer& writer, const std::vector<Listed>& sessions, Terminal& io) {
   const Progress progress(io, "reading sessions");
   std::vector<Candidate> candidates;
   for (const Listed& of : sessions) {
     candidates.push_back({of.session, of.mtime_ns});
   }
-  Plan plan;
+  PrunePlan plan;
   count_only_read(sessions, plan);
   for (Judged& judged : judge(writer, std::move(candidates), retention)) {
     ++plan.counts.at(static_cast<std::size_t>(judged.fate));
@@ -97,7 +97,7 @@ Fate remove(Old& old, Writer& writer, const Retention& retention, std::string& w
 }
 
 /// Removes the sessions of the plan. Sessions that must now stay are counted as such.
-void remove_old(Plan& plan, Writer& writer, const Retention& retention, Terminal& io) {
+void remove_old(PrunePlan& plan, Writer& writer, const Retention& retention, Terminal& io) {
   Progress progress(io, "removing", plan.old.size());
   std::vector<Old> removed;
   for (Old& old : plan.old) {
@@ -123,7 +123,7 @@ constexpr std::array<std::pair<Fate, const char*>, 5> kKept{{{Fate::young, "youn
                                                              {Fate::live, "live"},
                                                              {Fate::refused, "refused"}}};
 
-std::size_t kept(const Plan& plan) {
+std::size_t kept(const PrunePlan& plan) {
   std::size_t all = 0;
   for (const auto& [fate, word] : kKept) {
     all += plan.count(fate);
@@ -131,7 +131,7 @@ std::size_t kept(const Plan& plan) {
   return all;
 }
 
-void print_json(const Plan& plan, bool dry_run, Terminal& io) {
+void print_json(const PrunePlan& plan, bool dry_run, Terminal& io) {
   auto rows = JsonText::array();
   for (const Old& old : plan.old) {
     auto children = JsonText::array();
@@ -157,7 +157,7 @@ void print_json(const Plan& plan, bool dry_run, Terminal& io) {
   io.out << terminal_safe_json(all.str()) << "\n";
 }
 
-void print_words(const Plan& plan, bool dry_run, Terminal& io) {
+void print_words(const PrunePlan& plan, bool dry_run, Terminal& io) {
   for (const Old& old : plan.old) {
     io.out << (dry_run ? "would remove " : "removed ") << old.description;
     if (!old.judged.children.empty()) {
@@ -183,7 +183,7 @@ void print_words(const Plan& plan, bool dry_run, Terminal& io) {
   }
 }
 
-std::vector<Listed> sessions_of(const Plan& plan) {
+std::vector<Listed> sessions_of(const PrunePlan& plan) {
   std::vector<Listed> sessions;
   for (const Old& old : plan.old) {
     sessions.push_back(old.of);
@@ -206,7 +206,7 @@ int run_prune(const CommandLine& line, Terminal& io) {
   settings.allow_delete = true;
   const auto writer = make_writer(**catalog, settings);
   const Retention retention = retention_of(line);
-  Plan plan = plan_of(retention, *writer, *sessions, io);
+  PrunePlan plan = plan_of(retention, *writer, *sessions, io);
   if (!line.dry_run) {
     if (!plan.old.empty() && !is_confirmed(line, sessions_of(plan), io)) {
       return fail(io, {Errc::interrupted, "not removed"});

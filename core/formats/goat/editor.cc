@@ -35,13 +35,13 @@ Result<Shape> shape_of(const Session& session) {
 
 }  // namespace
 
-Result<void> Plan::start(const Session::Guard& now) {
+Result<void> LogPlan::start(const Session::Guard& now) {
   index = &now.index();
   leaf = index->size() == 0 ? "" : index->id(index->size()).text;
   return {};
 }
 
-Result<AppendResult> Plan::add(const NewRecords& added, const std::string& at) {
+Result<AppendResult> LogPlan::add(const NewRecords& added, const std::string& at) {
   if (!at.empty()) {
     ASSIGN_OR_RETURN(const auto found, find_leaf_target(*index, at));
     if ((found == kNoEntry ? "" : index->id(found).text) != leaf) {
@@ -83,17 +83,17 @@ Result<std::unique_ptr<LogWriter>> Editor::lock(const SessionPtr& session, Wait 
                           : lock_log(store.disk(), std::move(folder), file_);
 }
 
-Result<std::unique_ptr<arborfs::Plan>> Editor::begin(const SessionPtr& /*session*/) {
-  return std::unique_ptr<arborfs::Plan>(std::make_unique<Plan>());
+Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& /*session*/) {
+  return std::unique_ptr<Plan>(std::make_unique<LogPlan>());
 }
 
 /// A last line without a line feed is never joined to the next one.
-Result<void> Editor::complete(const SessionPtr& session, const Held& held, arborfs::Plan& plan) {
+Result<void> Editor::complete(const SessionPtr& session, const Held& held, Plan& plan) {
   ASSIGN_OR_RETURN(const auto end, held.writer->version());
   plan.lead = end.tail.empty() || end.tail.ends_with('\n') ? "" : "\n";
   ASSIGN_OR_RETURN(const auto shape, shape_of(*session));
   const std::string time = timestamp_now();
-  for (const auto* record : static_cast<Plan&>(plan).records) {
+  for (const auto* record : static_cast<LogPlan&>(plan).records) {
     plan.lines += is_transcript() ? record->json + "\n" : message_line(shape, *record, time);
   }
   return {};

@@ -18,7 +18,7 @@
 
 namespace arborfs::goat {
 
-struct Plan final : arborfs::Plan {
+struct LogPlan final : Plan {
   Result<void> start(const Session::Guard& now) override;
   /// `at` may only name the last message, and is "" for a transcript. `added` lives as long as the plan. Errors: stale
   /// if the last message is another one than `added` or `at` wants.
@@ -37,9 +37,9 @@ class Editor final : public arborfs::Editor {
 
   [[nodiscard]] Result<void> check(const Session::Guard& now) const override;
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) override;
-  [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
-  Result<void> complete(const SessionPtr& session, const Held& held, arborfs::Plan& plan) override;
-  void committed(const SessionPtr& session, const arborfs::Plan& /*plan*/) override { committed_(session); }
+  [[nodiscard]] Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) override;
+  Result<void> complete(const SessionPtr& session, const Held& held, Plan& plan) override;
+  void committed(const SessionPtr& session, const Plan& /*plan*/) override { committed_(session); }
   [[nodiscard]] std::string appended_file(const LogPlace& session) const override;
   [[nodiscard]] std::optional<LogPlace> place_of(const LogPlace& appended) const override;
 

@@ -391,7 +391,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   Command command;
   command.policy = live_policy(records.force);
   command.bytes = text.text.size();
-  command.change = change_of<Plan>([&](Plan& plan) -> Result<void> {
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
     ASSIGN_OR_RETURN(result, plan.add(records, records.is_transcript ? "" : text.at));
     return {};
   });

@@ -37,7 +37,7 @@ Result<std::uint64_t> end_of_line(const LogSource& log, std::uint64_t at, std::u
 }
 
 /// Writes the lines after the header, with the plan's edits.
-Result<void> write_rest(TempFile& file, const Plan& plan) {
+Result<void> write_rest(TempFile& file, const LogPlan& plan) {
   using What = LineEdit::What;
   const LogSource& log = *plan.log;
   const auto copy = [&](std::uint64_t from, std::uint64_t until) {
@@ -67,7 +67,7 @@ LineEdit edit_of(const LogIndex& index, Ordinal ordinal, LineEdit::What what) {
 
 }  // namespace
 
-Result<void> Plan::start(const Session::Guard& now) {
+Result<void> LogPlan::start(const Session::Guard& now) {
   if (!(now.stat() == stat)) {
     return session_changed();
   }
@@ -76,8 +76,8 @@ Result<void> Plan::start(const Session::Guard& now) {
   return {};
 }
 
-std::string Plan::add(const std::vector<std::string>& ids, const std::vector<std::string>& members,
-                      std::string parent) {
+std::string LogPlan::add(const std::vector<std::string>& ids, const std::vector<std::string>& members,
+                         std::string parent) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     lines += message_line(ids[i], parent, members[i]);
     parent = ids[i];
@@ -85,7 +85,7 @@ std::string Plan::add(const std::vector<std::string>& ids, const std::vector<std
   return parent;
 }
 
-void Plan::move_leaf(std::string to) {
+void LogPlan::move_leaf(std::string to) {
   leaf = std::move(to);
   is_moved = true;
 }
@@ -101,8 +101,8 @@ Result<void> Editor::check(const Session::Guard& now) const {
   return {};
 }
 
-Result<std::unique_ptr<arborfs::Plan>> Editor::begin(const SessionPtr& session) {
-  auto plan = std::make_unique<Plan>();
+Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& session) {
+  auto plan = std::make_unique<LogPlan>();
   Header header;
   {
     ASSIGN_OR_RETURN(const auto guard, session->read_index());
@@ -113,11 +113,11 @@ Result<std::unique_ptr<arborfs::Plan>> Editor::begin(const SessionPtr& session) 
   ASSIGN_OR_RETURN(plan->header, plan->log->read(header.offset, header.length));
   plan->header_before = plan->header;
   plan->header_end = header.offset + header.length;
-  return std::unique_ptr<arborfs::Plan>(std::move(plan));
+  return std::unique_ptr<Plan>(std::move(plan));
 }
 
-Result<void> Editor::complete(const SessionPtr& session, const Held& /*held*/, arborfs::Plan& planned) {
-  auto& plan = static_cast<Plan&>(planned);
+Result<void> Editor::complete(const SessionPtr& session, const Held& /*held*/, Plan& planned) {
+  auto& plan = static_cast<LogPlan&>(planned);
   if (!plan.is_moved && plan.lines.empty() && plan.edits.empty() && plan.header == plan.header_before) {
     return {};
   }
@@ -130,7 +130,7 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& /*held*/, a
   return {};
 }
 
-Result<void> Editor::replace_log(const SessionPtr& session, const Plan& plan) {
+Result<void> Editor::replace_log(const SessionPtr& session, const LogPlan& plan) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto file, TempFile::create(session->store().disk(), folder, 0600));

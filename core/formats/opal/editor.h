@@ -47,7 +47,7 @@ struct SegmentChange {
 SegmentChange replace_segment(const LogIndex& index, const Run& run);
 
 /// The changes of a new file relative to the log.
-struct Plan final : arborfs::Plan {
+struct LogPlan final : Plan {
   Result<void> start(const Session::Guard& now) override;
   /// Adds messages as a path that begins after `parent`, "" for a root. Returns the last one's id, or `parent`.
   std::string add(const std::vector<std::string>& ids, const std::vector<std::string>& members, std::string parent);
@@ -74,12 +74,12 @@ class Editor final : public arborfs::Editor {
   Editor(Catalog& catalog, bool syncs) : catalog_(catalog), syncs_(syncs) {}
 
   [[nodiscard]] Result<void> check(const Session::Guard& now) const override;
-  [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
-  Result<void> complete(const SessionPtr& session, const Held& held, arborfs::Plan& plan) override;
+  [[nodiscard]] Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) override;
+  Result<void> complete(const SessionPtr& session, const Held& held, Plan& plan) override;
   Result<void> sync(const Session& session) override;
 
  private:
-  Result<void> replace_log(const SessionPtr& session, const Plan& plan);
+  Result<void> replace_log(const SessionPtr& session, const LogPlan& plan);
   Catalog& catalog_;
   const bool syncs_;
 };

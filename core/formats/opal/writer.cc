@@ -381,7 +381,7 @@ RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/
 
 Result<void> Writer::apply(const SessionPtr& session, Change change, bool force, Shares shares, std::uint64_t bytes) {
   Command command;
-  command.change = change_of<Plan>(std::move(change));
+  command.change = change_of<LogPlan>(std::move(change));
   command.policy = live_policy(force);
   command.is_alone = shares == Shares::nothing;
   command.bytes = bytes;
@@ -398,7 +398,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   ASSIGN_OR_RETURN(const auto messages, new_messages(text));
   ASSIGN_OR_RETURN(const auto ids, new_ids(messages.members.size()));
   AppendResult result{ids.back(), ""};
-  const auto append = [&](Plan& plan) -> Result<void> {
+  const auto append = [&](LogPlan& plan) -> Result<void> {
     std::string parent = plan.leaf;
     if (!messages.if_leaf.empty() && messages.if_leaf != parent) {
       return leaf_has_moved();
@@ -419,7 +419,7 @@ Result<std::size_t> Writer::put_back_erased(const SessionPtr& session, bool forc
   RETURN_IF_ERROR(check_writable(session->format()));
   const auto erased = catalog().state_of(*session).erased.of(session->place().file);
   std::size_t count = 0;
-  const auto put_back = [&](Plan& plan) -> Result<void> {
+  const auto put_back = [&](LogPlan& plan) -> Result<void> {
     count = 0;
     for (const auto& entry : erased) {
       if (plan.index->find(entry.id) == kNoEntry) {
@@ -457,7 +457,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
   }
   ASSIGN_OR_RETURN(const auto id, new_message_id());
   MovedLeaf moved;
-  const auto move = [&](Plan& plan) -> Result<void> {
+  const auto move = [&](LogPlan& plan) -> Result<void> {
     ASSIGN_OR_RETURN(const auto found, find_leaf_target(*plan.index, target));
     const std::string to = id_of(*plan.index, found);
     if (!summary.empty()) {
@@ -477,7 +477,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   ASSIGN_OR_RETURN(const std::string wanted, checked_title(title));
   RETURN_IF_ERROR(check_writable(session->format()));
   std::string in_force = wanted;
-  const auto change = [&](Plan& plan) -> Result<void> {
+  const auto change = [&](LogPlan& plan) -> Result<void> {
     in_force = wanted;
     const std::string_view metadata = skim::member(plan.header, "metadata");
     const std::string present = skim::text_member(metadata, "title");
@@ -507,7 +507,7 @@ Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacemen
   }
   ASSIGN_OR_RETURN(const auto ids, new_ids(messages.members.size()));
   AppendResult result;
-  const auto change = [&](Plan& plan) -> Result<void> {
+  const auto change = [&](LogPlan& plan) -> Result<void> {
     if (!messages.if_leaf.empty() && messages.if_leaf != plan.leaf) {
       return leaf_has_moved();
     }

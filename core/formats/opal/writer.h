@@ -57,7 +57,7 @@ class Writer final : public arborfs::Writer {
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
 
  private:
-  using Change = std::function<Result<void>(Plan&)>;
+  using Change = std::function<Result<void>(LogPlan&)>;
   enum class Shares : std::uint8_t { file, nothing };
   /// `nothing`: the change needs the index of the log as it is written. `bytes` as in Command.
   Result<void> apply(const SessionPtr& session, Change change, bool force, Shares shares = Shares::file,

@@ -46,10 +46,8 @@ class SessionWrites {
 class Editor final : public arborfs::Editor {
  public:
   [[nodiscard]] Result<void> check(const Session::Guard& /*now*/) const override { return {}; }
-  [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
-  Result<void> complete(const SessionPtr& /*session*/, const Held& /*held*/, arborfs::Plan& /*plan*/) override {
-    return {};
-  }
+  [[nodiscard]] Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) override;
+  Result<void> complete(const SessionPtr& /*session*/, const Held& /*held*/, Plan& /*plan*/) override { return {}; }
 };
 
 /// `settings` outlive the result.

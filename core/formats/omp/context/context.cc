@@ -136,7 +136,7 @@ Fields::Fields(std::string_view message) {
 class Drafter {
  public:
   /// All must outlive it.
-  Drafter(const ContextPath& path, const Plan& plan, const Source& source, std::uint64_t log_size)
+  Drafter(const ContextPath& path, const ContextPlan& plan, const ContextSource& source, std::uint64_t log_size)
       : path_(path), plan_(plan), source_(source), window_(*source.log, log_size, nullptr, kReadAhead) {}
   /// Those before the plan's ranges: notes, compaction summary and request.
   Result<void> take_lead();
@@ -157,8 +157,8 @@ class Drafter {
   [[nodiscard]] bool is_18() const { return source_.dialect == Dialect::omp18; }
 
   const ContextPath& path_;
-  const Plan& plan_;
-  const Source& source_;
+  const ContextPlan& plan_;
+  const ContextSource& source_;
   LogWindow window_;
 };
 
@@ -312,8 +312,8 @@ void Drafter::take_custom(std::string_view entry, std::size_t place) {
   }
 }
 
-Result<void> replace_content(json::Value& owner, std::string_view role, const ContextEdit& edit, const Source& source,
-                             json::Document& document) {
+Result<void> replace_content(json::Value& owner, std::string_view role, const ContextEdit& edit,
+                             const ContextSource& source, json::Document& document) {
   json::Document entry;
   RETURN_IF_ERROR(load_entry(source, edit.offset, edit.length, entry));
   const json::Value* replacement = json::member(entry, "replacement");
@@ -349,7 +349,7 @@ void fill_content(json::Value& message, json::Document& document) {
             document);
 }
 
-Result<std::string> pi_message_json(json::Document& entry, const ContextEdit* edit, const Source& source) {
+Result<std::string> pi_message_json(json::Document& entry, const ContextEdit* edit, const ContextSource& source) {
   json::Value* message = json::member(static_cast<json::Value&>(entry), "message");
   if (message == nullptr) {
     return std::string();
@@ -441,7 +441,7 @@ std::string branch_summary_json(const json::Document& entry) {
   return out + "}";
 }
 
-Result<std::string> render_piece(const Piece& piece, const Source& source) {
+Result<std::string> render_piece(const Piece& piece, const ContextSource& source) {
   if (piece.kind == Piece::Kind::copy) {
     return source.log->read(piece.offset, piece.length);
   }
@@ -561,7 +561,7 @@ constexpr std::size_t kWindowBytes = 128 * 1024;
 constexpr std::string_view kSeparator = ",\n";
 
 struct Block {
-  std::shared_ptr<const Source> source;
+  std::shared_ptr<const ContextSource> source;
   std::vector<Piece> pieces;
   bool is_first = false;  // no separator before its first message
 };
@@ -589,7 +589,7 @@ Result<std::string> render_block(const Block& block) {
 /// context takes about 40 bytes per message.
 class Layout {
  public:
-  explicit Layout(std::shared_ptr<const Source> source);
+  explicit Layout(std::shared_ptr<const ContextSource> source);
   /// Adds a message. Errors: io, stale.
   Result<void> add(const Piece& piece);
   /// Ends the list of messages; `rest` is the text from its closing `]` on. Call it once.
@@ -600,7 +600,7 @@ class Layout {
   void separate();
   void flush();
 
-  std::shared_ptr<const Source> source_;
+  std::shared_ptr<const ContextSource> source_;
   std::shared_ptr<Content> content_;
   std::vector<Piece> block_;
   std::uint64_t block_size_ = 0;
@@ -608,7 +608,7 @@ class Layout {
   bool starts_with_block_ = false;
 };
 
-Layout::Layout(std::shared_ptr<const Source> source)
+Layout::Layout(std::shared_ptr<const ContextSource> source)
     : source_(std::move(source)), content_(std::make_shared<Content>()) {
   content_->add_text("{\"messages\":[\n");
 }
@@ -673,7 +673,8 @@ std::shared_ptr<const Content> Layout::finish(std::string_view rest) {
 
 /// omp18's repairs need all messages at once; others are taken as they are read.
 template <class Take>
-Result<void> each_draft(const ContextPath& path, const Plan& plan, const Source& source, const Take& take) {
+Result<void> each_draft(const ContextPath& path, const ContextPlan& plan, const ContextSource& source,
+                        const Take& take) {
   ASSIGN_OR_RETURN(const auto size, source.log->size());
   Drafter drafter(path, plan, source, size);
   const auto hand_over = [&]() -> Result<void> {
@@ -699,7 +700,7 @@ Result<void> each_draft(const ContextPath& path, const Plan& plan, const Source&
 }
 
 Result<std::shared_ptr<const Content>> content_of(const ContextPath& path,
-                                                  const std::shared_ptr<const Source>& source) {
+                                                  const std::shared_ptr<const ContextSource>& source) {
   ASSIGN_OR_RETURN(const auto plan, plan_of(path, *source));
   Layout layout(source);
   RETURN_IF_ERROR(each_draft(path, plan, *source, [&](const Draft& draft) { return layout.add(draft.piece); }));
@@ -731,7 +732,7 @@ Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSour
                           std::shared_ptr<const BlobSource> blobs, ContextScope scope,
                           const std::function<Result<void>(std::size_t step, const std::string& message)>& take) {
   using namespace context;
-  const Source source{std::move(log), std::move(blobs), dialect_of(path), path.version_below_3};
+  const ContextSource source{std::move(log), std::move(blobs), dialect_of(path), path.version_below_3};
   ASSIGN_OR_RETURN(const auto plan, scope == ContextScope::whole ? whole_plan(path, source) : plan_of(path, source));
   return each_draft(path, plan, source, [&](const Draft& draft) -> Result<void> {
     ASSIGN_OR_RETURN(const auto text, render_piece(draft.piece, source));
@@ -742,8 +743,8 @@ Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSour
 Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                      std::shared_ptr<const BlobSource> blobs) {
   using namespace context;
-  auto made = content_of(path, std::make_shared<const Source>(
-                                   Source{std::move(log), std::move(blobs), dialect_of(path), path.version_below_3}));
+  auto made = content_of(path, std::make_shared<const ContextSource>(ContextSource{
+                                   std::move(log), std::move(blobs), dialect_of(path), path.version_below_3}));
   return !made && made.error().code == Errc::too_large ? refused_content(path, made.error()) : made;
 }
 

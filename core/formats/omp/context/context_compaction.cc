@@ -356,7 +356,7 @@ std::optional<std::string_view> text_of(const json::Value* data) {
 }
 
 // The length of an entry's notes; nullopt if it has no valid ones.
-Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, const Source& source) {
+Result<std::optional<std::size_t>> notes_length(const ContextPath::Step& step, const ContextSource& source) {
   ASSIGN_OR_RETURN(const auto entry, read_entry(source, step));
   json::Document data;
   if (!skim::is_string(skim::member(entry, "customType"), kType) || !json::parse(skim::member(entry, "data"), data)) {
@@ -405,7 +405,7 @@ ArchiveBlocks archive_blocks(const json::Value* archive, const BlobSource* blobs
   return {joined(blocks), joined(images.blocks)};
 }
 
-Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
+Compaction read_compaction(const json::Document& entry, const ContextPath& path, const ContextSource& source,
                            bool names_by_index) {
   Compaction found;
   found.is_remote = remote_of(entry, source.dialect) != nullptr;
@@ -425,7 +425,7 @@ Compaction read_compaction(const json::Document& entry, const ContextPath& path,
   return found;
 }
 
-std::string compaction_message(const json::Document& entry, const Source& source,
+std::string compaction_message(const json::Document& entry, const ContextSource& source,
                                std::optional<double> history_rewrite_at) {
   const bool is_18 = source.dialect == Dialect::omp18;
   const auto copy = [&entry](std::string& out, std::string_view key) {
@@ -469,7 +469,7 @@ std::string formatted_prompt(std::string_view wtf8) {
   return std::move(formatter).text();
 }
 
-Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source) {
+Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const ContextSource& source) {
   if (source.dialect != Dialect::omp18) {
     return std::optional<std::size_t>();
   }

@@ -20,11 +20,11 @@ struct Compaction {
   std::optional<EntryId> first_kept;
   std::optional<EntryId> replay_through;  // omp18 only
 };
-Compaction read_compaction(const json::Document& entry, const ContextPath& path, const Source& source,
+Compaction read_compaction(const json::Document& entry, const ContextPath& path, const ContextSource& source,
                            bool names_by_index);
 
 /// The compactionSummary message.
-std::string compaction_message(const json::Document& entry, const Source& source,
+std::string compaction_message(const json::Document& entry, const ContextSource& source,
                                std::optional<double> history_rewrite_at);
 
 /// The blocks that restore an archive of history as images (`preserveData.snapcompact`), as JSON: all blocks, and only
@@ -43,7 +43,7 @@ std::string formatted_prompt(std::string_view wtf8);
 
 /// The step with the revision in effect at the end of the path; nullopt if there is none or its text is empty. Errors:
 /// io, stale.
-Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Source& source);
+Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const ContextSource& source);
 
 /// The message that shows the notebook in `entry`, which must be such a custom entry.
 std::string notes_message(const json::Document& entry);

@@ -37,7 +37,7 @@ std::optional<std::size_t> first_with(const std::vector<EntryId>& ids, std::size
 }
 
 // `version < 2` as JavaScript compares; a missing version counts as 1 (omp/FORMAT.md E8).
-Result<bool> is_version_1(const ContextPath& path, const Source& source) {
+Result<bool> is_version_1(const ContextPath& path, const ContextSource& source) {
   if (!path.version_below_3) {
     return false;
   }
@@ -80,7 +80,7 @@ bool is_typed(std::string_view custom) {
          (skim::is_string(type, "skill-prompt") || skim::is_string(type, "collab-prompt"));
 }
 
-Result<bool> is_request(const ContextPath::Step& step, const Source& source) {
+Result<bool> is_request(const ContextPath::Step& step, const ContextSource& source) {
   using Speaker = ContextPath::Step::Speaker;
   const bool is_custom = step.entry.type == EntryType::custom_message;
   if (!is_custom && step.speaker != Speaker::custom) {
@@ -96,7 +96,7 @@ Result<bool> is_request(const ContextPath::Step& step, const Source& source) {
 
 // The step of the user's last request before the step `end`; does not search before the last reset (omp/FORMAT.md M4,
 // M5).
-Result<std::optional<std::size_t>> last_request(const ContextPath& path, const Source& source, std::size_t end) {
+Result<std::optional<std::size_t>> last_request(const ContextPath& path, const ContextSource& source, std::size_t end) {
   for (std::size_t i = end; i-- > 0 && path.steps[i].entry.type != EntryType::reset_boundary;) {
     ASSIGN_OR_RETURN(const auto found, is_request(path.steps[i], source));
     if (found) {
@@ -107,7 +107,7 @@ Result<std::optional<std::size_t>> last_request(const ContextPath& path, const S
 }
 
 // The user's request that a rollover would otherwise hide.
-Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const Source& source, std::size_t end,
+Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const ContextSource& source, std::size_t end,
                                                   const Compaction& compaction) {
   const auto kept = first_with(path.ids, path.ids.size(), compaction.first_kept);
   if (!compaction.is_rollover || !kept) {
@@ -118,7 +118,7 @@ Result<std::optional<std::size_t>> hidden_request(const ContextPath& path, const
 }
 
 // Plans a path with a compaction in effect.
-Result<void> plan_compacted(const ContextPath& path, const Source& source, std::size_t last, Plan& plan) {
+Result<void> plan_compacted(const ContextPath& path, const ContextSource& source, std::size_t last, ContextPlan& plan) {
   json::Document entry;
   RETURN_IF_ERROR(load_entry(source, path.steps[last], entry));
   ASSIGN_OR_RETURN(const auto names_by_index, is_version_1(path, source));
@@ -143,9 +143,9 @@ Result<void> plan_compacted(const ContextPath& path, const Source& source, std::
 }
 
 /// Everything except the edits.
-Result<Plan> plan_steps(const ContextPath& path, const Source& source) {
+Result<ContextPlan> plan_steps(const ContextPath& path, const ContextSource& source) {
   const Steps& steps = path.steps;
-  Plan plan;
+  ContextPlan plan;
   ASSIGN_OR_RETURN(plan.notes, find_notes(path, source));
   const auto last = last_of(steps, EntryType::compaction);
   const auto reset = source.dialect == Dialect::omp18 ? last_of(steps, EntryType::reset_boundary) : std::nullopt;
@@ -178,7 +178,7 @@ std::optional<std::pair<std::string, ContextEdit>> edit_of(const json::Document&
 }
 
 /// Fills in pi's edits of the steps.
-Result<void> read_edits(const ContextPath& path, const Source& source, Plan& plan) {
+Result<void> read_edits(const ContextPath& path, const ContextSource& source, ContextPlan& plan) {
   std::map<std::string, ContextEdit> by_target;
   for (const auto& [begin, end] : plan.ranges) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -203,7 +203,7 @@ Result<void> read_edits(const ContextPath& path, const Source& source, Plan& pla
   return {};
 }
 
-Result<Plan> with_edits(Plan plan, const ContextPath& path, const Source& source) {
+Result<ContextPlan> with_edits(ContextPlan plan, const ContextPath& path, const ContextSource& source) {
   if (source.dialect == Dialect::pi) {
     RETURN_IF_ERROR(read_edits(path, source, plan));
   }
@@ -330,7 +330,7 @@ std::optional<std::string> json_of(const json::Value* value) {
 /// The settings of omp. Values are JSON text; nullopt stands for `undefined`.
 class Settings {
  public:
-  explicit Settings(const Source& source) : source_(source) {}
+  explicit Settings(const ContextSource& source) : source_(source) {}
   Result<void> read(const ContextPath& path);
   [[nodiscard]] std::string json() const;
 
@@ -345,7 +345,7 @@ class Settings {
   void take_tools(const json::Value& entry);
   Result<void> infer_default_model();
 
-  const Source& source_;
+  const ContextSource& source_;
   std::string thinking_level_ = "\"off\"";
   std::optional<std::string> configured_thinking_level_;
   std::optional<std::string> service_tier_;
@@ -466,7 +466,7 @@ std::string Settings::json() const {
 }
 
 /// By the last steps that set the model and the thinking level.
-Result<std::string> pi_settings_json(const ContextPath& path, const Source& source) {
+Result<std::string> pi_settings_json(const ContextPath& path, const ContextSource& source) {
   const ContextPath::Step* last_model = nullptr;
   const ContextPath::Step* last_level = nullptr;
   for (const ContextPath::Step& step : path.steps) {
@@ -502,19 +502,19 @@ Result<std::string> pi_settings_json(const ContextPath& path, const Source& sour
 
 }  // namespace
 
-Result<Plan> plan_of(const ContextPath& path, const Source& source) {
+Result<ContextPlan> plan_of(const ContextPath& path, const ContextSource& source) {
   ASSIGN_OR_RETURN(auto plan, plan_steps(path, source));
   return with_edits(std::move(plan), path, source);
 }
 
-Result<Plan> whole_plan(const ContextPath& path, const Source& source) {
-  Plan plan;
+Result<ContextPlan> whole_plan(const ContextPath& path, const ContextSource& source) {
+  ContextPlan plan;
   plan.is_whole = true;
   plan.ranges.emplace_back(0, path.steps.size());
   return with_edits(std::move(plan), path, source);
 }
 
-Result<std::string> settings_json(const ContextPath& path, const Source& source) {
+Result<std::string> settings_json(const ContextPath& path, const ContextSource& source) {
   if (source.dialect == Dialect::pi) {
     return pi_settings_json(path, source);
   }

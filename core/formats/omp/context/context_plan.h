@@ -21,7 +21,7 @@ struct ContextEdit {
   std::uint64_t length = 0;
 };
 
-struct Plan {
+struct ContextPlan {
   std::optional<std::size_t> notes;          // the step whose notebook is shown first
   bool has_system_message = false;           // pi: the compaction's own system prompt precedes its summary
   std::optional<std::size_t> compaction;     // the step whose summary comes next
@@ -34,11 +34,11 @@ struct Plan {
 };
 
 /// Errors: io, stale.
-Result<Plan> plan_of(const ContextPath& path, const Source& source);
+Result<ContextPlan> plan_of(const ContextPath& path, const ContextSource& source);
 /// The plan that shows every entry of the path. Errors: io, stale.
-Result<Plan> whole_plan(const ContextPath& path, const Source& source);
+Result<ContextPlan> whole_plan(const ContextPath& path, const ContextSource& source);
 
 /// `],"thinkingLevel":...}`: the text of a context after its messages. Errors: io, stale.
-Result<std::string> settings_json(const ContextPath& path, const Source& source);
+Result<std::string> settings_json(const ContextPath& path, const ContextSource& source);
 
 }  // namespace arborfs::context

@@ -49,7 +49,7 @@ void drop_provider_payload(json::Document& entry, Dialect dialect) {
   }
 }
 
-Result<std::string> read_held(const Source& source, std::uint64_t offset, std::uint64_t length) {
+Result<std::string> read_held(const ContextSource& source, std::uint64_t offset, std::uint64_t length) {
   return length > kLongestHeld ? Result<std::string>(entry_too_long(length)) : source.log->read(offset, length);
 }
 
@@ -189,11 +189,11 @@ void Resolver::resolve(bool is_18) {
 
 }  // namespace
 
-Result<std::string> read_entry(const Source& source, const ContextPath::Step& step) {
+Result<std::string> read_entry(const ContextSource& source, const ContextPath::Step& step) {
   return read_held(source, step.entry.offset, step.length);
 }
 
-Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out) {
+Result<void> load_entry(const ContextSource& source, std::uint64_t offset, std::uint64_t length, json::Document& out) {
   ASSIGN_OR_RETURN(const auto bytes, read_held(source, offset, length));
   if (!json::parse(bytes, out)) {
     return log_changed_meanwhile();
@@ -208,7 +208,7 @@ Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_
   return {};
 }
 
-bool can_copy(const Source& source, std::string_view message, bool is_assistant) {
+bool can_copy(const ContextSource& source, std::string_view message, bool is_assistant) {
   if (source.dialect == Dialect::pi) {
     const std::string_view content = skim::member(message, "content");
     const bool has_content = !content.empty() && content != "null";

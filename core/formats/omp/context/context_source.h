@@ -14,7 +14,7 @@
 namespace arborfs::context {
 
 /// Must live as long as the context that was built from it, because parts of that are rendered when they are read.
-struct Source {
+struct ContextSource {
   std::shared_ptr<const LogSource> log;
   std::shared_ptr<const BlobSource> blobs;
   Dialect dialect = Dialect::omp13;
@@ -25,16 +25,16 @@ inline Error log_changed_meanwhile() {
   return {Errc::stale, "the log changed while its context was computed; try again"};
 }
 /// The bytes of an entry. Errors: too_large (entry_too_long), stale, io.
-Result<std::string> read_entry(const Source& source, const ContextPath::Step& step);
+Result<std::string> read_entry(const ContextSource& source, const ContextPath::Step& step);
 /// Parses an entry into the form that the agent holds in memory: migrated, blobs resolved, provider payloads dropped
 /// (omp/FORMAT.md D5, E10, C22). Errors: too_large (entry_too_long), io; stale if the bytes are no longer JSON.
-Result<void> load_entry(const Source& source, std::uint64_t offset, std::uint64_t length, json::Document& out);
-inline Result<void> load_entry(const Source& source, const ContextPath::Step& step, json::Document& out) {
+Result<void> load_entry(const ContextSource& source, std::uint64_t offset, std::uint64_t length, json::Document& out);
+inline Result<void> load_entry(const ContextSource& source, const ContextPath::Step& step, json::Document& out) {
   return load_entry(source, step.entry.offset, step.length, out);
 }
 
 /// True if the message of a `message` entry can be copied verbatim from the log. `message` is its JSON text.
-bool can_copy(const Source& source, std::string_view message, bool is_assistant);
+bool can_copy(const ContextSource& source, std::string_view message, bool is_assistant);
 
 /// new Date(value).getTime() as JSON text (omp/FORMAT.md C15). A null pointer means an absent value.
 std::string date_json(const json::Value* timestamp);

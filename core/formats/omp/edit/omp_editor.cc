@@ -328,7 +328,7 @@ Result<void> LateLines::sync(const LogPlace& at) {
   return store_.disk().sync(target_.get());
 }
 
-Result<void> Plan::start(const Session::Guard& now) {
+Result<void> LogPlan::start(const Session::Guard& now) {
   batch.emplace(now.index(), now.leaf(), now_ms());
   log = now.log();
   damage = now.index().damage();
@@ -363,15 +363,15 @@ Result<std::unique_ptr<LogWriter>> Editor::lock(const SessionPtr& session, Wait 
 }
 
 /// Another daemon may have moved the leaf.
-Result<std::unique_ptr<arborfs::Plan>> Editor::begin(const SessionPtr& session) {
+Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& session) {
   session->reload_leaf();
-  return std::unique_ptr<arborfs::Plan>(std::make_unique<Plan>());
+  return std::unique_ptr<Plan>(std::make_unique<LogPlan>());
 }
 
 /// The first write to a log of version 1 or 2 migrates it to version 3 (omp/FORMAT.md B3), and a title slot of another
 /// length cannot be overwritten.
-Result<void> Editor::complete(const SessionPtr& session, const Held& held, arborfs::Plan& planned) {
-  auto& plan = static_cast<Plan&>(planned);
+Result<void> Editor::complete(const SessionPtr& session, const Held& held, Plan& planned) {
+  auto& plan = static_cast<LogPlan&>(planned);
   plan.lines = plan.batch->take_lines();
   bool fits = !plan.anew && !plan.is_migrated;
   if (!plan.lines.empty()) {
@@ -397,8 +397,8 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& held, arbor
   return {};
 }
 
-void Editor::committed(const SessionPtr& session, const arborfs::Plan& plan) {
-  if (static_cast<const Plan&>(plan).moves_leaf && !plan.lines.empty()) {
+void Editor::committed(const SessionPtr& session, const Plan& plan) {
+  if (static_cast<const LogPlan&>(plan).moves_leaf && !plan.lines.empty()) {
     catalog_.state_of(*session).leaves.forget(session->place().file);
   }
 }
@@ -435,7 +435,7 @@ Result<Editor::Copy> Editor::copy(const SessionPtr& session, Held& held, const R
 }
 
 /// Late appends are carried over before the lock is released.
-Result<void> Editor::rewrite(const SessionPtr& session, Held& held, Plan& plan) {
+Result<void> Editor::rewrite(const SessionPtr& session, Held& held, LogPlan& plan) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(auto copied, copy(session, held, *plan.anew, place));
   RETURN_IF_ERROR(put_in_place(copied, *held.writer,

@@ -21,7 +21,7 @@ struct Rewrite {
   Wanted::Still is_wanted = Wanted::here();
 };
 
-struct Plan final : arborfs::Plan {
+struct LogPlan final : Plan {
   Result<void> start(const Session::Guard& now) override;
 
   std::optional<AppendBatch> batch;  // from start()
@@ -44,9 +44,9 @@ class Editor final : public arborfs::Editor {
   [[nodiscard]] Result<void> check(const Session::Guard& now) const override;
   [[nodiscard]] Result<void> probe(const SessionPtr& session) override;
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) override;
-  [[nodiscard]] Result<std::unique_ptr<arborfs::Plan>> begin(const SessionPtr& session) override;
-  Result<void> complete(const SessionPtr& session, const Held& held, arborfs::Plan& plan) override;
-  void committed(const SessionPtr& session, const arborfs::Plan& plan) override;
+  [[nodiscard]] Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) override;
+  Result<void> complete(const SessionPtr& session, const Held& held, Plan& plan) override;
+  void committed(const SessionPtr& session, const Plan& plan) override;
   [[nodiscard]] std::string instead(const Session& session) const override;
 
   /// Moves the log, with what belongs to it, and replaces it there. Errors also: stale.
@@ -55,7 +55,7 @@ class Editor final : public arborfs::Editor {
  private:
   struct Copy;
   Result<Copy> copy(const SessionPtr& session, Held& held, const Rewrite& anew, const LogPlace& to);
-  Result<void> rewrite(const SessionPtr& session, Held& held, Plan& plan);
+  Result<void> rewrite(const SessionPtr& session, Held& held, LogPlan& plan);
   Result<void> move_locked(const SessionPtr& session, Held& held, const LogVersion& before, Copy& copy,
                            const LogPlace& to);
   Catalog& catalog_;

@@ -54,7 +54,7 @@ Command adding(bool force, std::uint64_t bytes, std::function<Result<void>(Appen
   Command command;
   command.policy = live_policy(force);
   command.bytes = bytes;
-  command.change = change_of<omp::Plan>([add = std::move(add)](omp::Plan& plan) {
+  command.change = change_of<omp::LogPlan>([add = std::move(add)](omp::LogPlan& plan) {
     const auto before = plan.batch->mark();
     auto added = add(*plan.batch);
     if (!added) {
@@ -265,7 +265,7 @@ Result<void> OmpWriter::rewrite_with(const SessionPtr& session, LivePolicy polic
   command.policy = policy;
   command.is_alone = true;
   command.mends = mends;
-  command.change = change_of<omp::Plan>([&](omp::Plan& plan) -> Result<void> {
+  command.change = change_of<omp::LogPlan>([&](omp::LogPlan& plan) -> Result<void> {
     plan.anew = anew;
     return {};
   });
@@ -313,7 +313,7 @@ Result<void> OmpWriter::set_slot_title(const SessionPtr& session, const std::str
   Command command;
   command.policy = live_policy(force);
   command.is_alone = true;
-  command.change = change_of<omp::Plan>([&](omp::Plan& plan) -> Result<void> {
+  command.change = change_of<omp::LogPlan>([&](omp::LogPlan& plan) -> Result<void> {
     plan.batch->add(draft);
     plan.slot = title_slot_line(title, source, now_ms());
     return {};

@@ -734,7 +734,7 @@ TEST(WriterOnDisk, ForcedAppendIsNotHeldUpByAnUnforcedOne) {
   const auto append = [&](std::size_t which, bool force) {
     Command command;
     command.policy = live_policy(force);
-    command.change = change_of<omp::Plan>([&](omp::Plan& plan) -> Result<void> {
+    command.change = change_of<omp::LogPlan>([&](omp::LogPlan& plan) -> Result<void> {
       plan.batch->add(draft);
       return {};
     });
