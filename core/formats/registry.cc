@@ -12,9 +12,9 @@
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/writer.h"
 #include "core/formats/omp/edit/log_faults.h"
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/store/agent_dir.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/formats/opal/format.h"
 #include "core/formats/opal/writer.h"
 #include "core/formats/opencode/belongings.h"
@@ -78,33 +78,34 @@ WriterPtr make_own_writer(Catalog& catalog, const WriteSettings& settings) {
 }
 
 /// A store that the user names as an agent's is that agent's, whatever its logs say.
-LogOwner owner_of_logs(NamedBy named) {
-  return named == NamedBy::store ? LogOwner::named : LogOwner::by_log;
+omp::LogOwner owner_of_logs(NamedBy named) {
+  return named == NamedBy::store ? omp::LogOwner::named : omp::LogOwner::by_log;
 }
 
 StorePtr open_omp(const std::string& dir, NamedBy named, Disk& disk) {
-  return make_omp_store(named == NamedBy::nobody ? own_omp_paths() : agent_dir_paths(dir), disk, omp_format(),
-                        LogLayout::in_folders, owner_of_logs(named));
+  return omp::make_store(named == NamedBy::nobody ? omp::own_paths() : omp::agent_dir_paths(dir), disk, omp::format(),
+                         omp::LogLayout::in_folders, owner_of_logs(named));
 }
 
 StorePtr open_pi_agent_dir(const std::string& dir, NamedBy named, Disk& disk) {
-  return make_omp_store(agent_dir_paths(dir), disk, pi_format(), LogLayout::both, owner_of_logs(named));
+  return omp::make_store(omp::agent_dir_paths(dir), disk, omp::pi_format(), omp::LogLayout::both, owner_of_logs(named));
 }
 
 StorePtr open_pi_session_dir(const std::string& dir, NamedBy named, Disk& disk) {
-  return make_omp_store(session_dir_paths(dir), disk, pi_format(), LogLayout::flat, owner_of_logs(named));
+  return omp::make_store(omp::session_dir_paths(dir), disk, omp::pi_format(), omp::LogLayout::flat,
+                         owner_of_logs(named));
 }
 
 StorePtr open_pi(const std::string& dir, NamedBy named, Disk& disk) {
-  return (looks_like_session_dir(dir) ? open_pi_session_dir : open_pi_agent_dir)(dir, named, disk);
+  return (omp::looks_like_session_dir(dir) ? open_pi_session_dir : open_pi_agent_dir)(dir, named, disk);
 }
 
 std::vector<OwnPlace> own_places_of_pi() {
   std::vector<OwnPlace> places;
-  const auto agent_dir = own_pi_dir();
+  const auto agent_dir = omp::own_pi_dir();
   places.push_back(agent_dir ? OwnPlace{*agent_dir, "", open_pi_agent_dir}
                              : OwnPlace{"", "$PI_CODING_AGENT_DIR names one folder for omp and pi; see omp"});
-  if (auto chosen = own_session_dir()) {
+  if (auto chosen = omp::own_session_dir()) {
     places.push_back({std::move(chosen->dir), std::move(chosen->why_not), open_pi_session_dir});
   }
   return places;
@@ -128,9 +129,9 @@ std::vector<OwnPlace> own_places_of_goat() {
 
 /// New sessions are of the first agent.
 constexpr std::array kAgents = {
-    Agent{"omp", own_place<own_omp_dir>, open_omp, make_own_writer<OmpWriter>, "pi", belongings_of_omp,
-          examine_omp_session},
-    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", belongings_of_omp, examine_omp_session},
+    Agent{"omp", own_place<omp::own_dir>, open_omp, make_own_writer<omp::Writer>, "pi", omp::belongings_of,
+          omp::examine},
+    Agent{"pi", own_places_of_pi, open_pi, nullptr, "", omp::belongings_of, omp::examine},
     Agent{"opal", own_place<opal::own_dir>, open_in<opal::make_store>, make_own_writer<opal::Writer>, "",
           opal::belongings_of},
     Agent{"opencode", own_place<own_opencode_dir>, open_opencode, make_own_writer<OpenCodeWriter>, "",
@@ -163,7 +164,7 @@ bool is_same_folder(const std::string& one, const std::string& other) {
 
 /// True if a folder of logs of one store is the only folder of logs of the other.
 bool has_folder_of(const StorePaths& one, const StorePaths& other) {
-  return is_session_dir(other) &&
+  return omp::is_session_dir(other) &&
          is_same_folder(one.sessions, std::filesystem::path(other.sessions).parent_path().string());
 }
 

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <string>
 
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/log/reader.h"
+#include "core/formats/omp/store/store.h"
 #include "core/write/writer.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
@@ -46,8 +46,8 @@ INSTANTIATE_TEST_SUITE_P(Corpus, CorpusAppend, ::testing::ValuesIn(logs()), [](c
   return title;
 });
 
-AppendCommand command() {
-  return std::move(*text_command("appended", Dialect::omp13, 1771237231000));
+omp::AppendCommand command() {
+  return std::move(*omp::text_command("appended", omp::Dialect::omp13, 1771237231000));
 }
 
 TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
@@ -55,11 +55,11 @@ TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
   const std::string before =
       conformance::read_bytes((fs::path(arborfs::tests::kTestData) / "corpus" / GetParam() / "session.jsonl").string());
   temp.write("-work", "2026-02-16T10-20-30-000Z_s1", before);
-  Catalog catalog(open_store(temp.root()), "/home/dev", temp.root() + "/state");
+  Catalog catalog(omp::open_store(temp.root()), "/home/dev", temp.root() + "/state");
   catalog.rescan();
   WriteSettings settings;
   settings.durability = Durability::none;
-  OmpWriter writer(catalog, settings);
+  omp::Writer writer(catalog, settings);
   const auto session = catalog.at({"-work", "2026-02-16T10-20-30-000Z_s1.jsonl"});
   ASSERT_TRUE(session && session->refresh(Depth::index));
   std::string leaf;
@@ -85,7 +85,7 @@ TEST_P(CorpusAppend, AppendKeepsAllOtherBytes) {
     ASSERT_TRUE(written) << written.error().message;
     EXPECT_EQ(written->parent_id, leaf);
     EXPECT_TRUE(migrated || after.starts_with(before));
-    const auto fresh = omp_reader().index(*log_from_bytes(after), {});
+    const auto fresh = omp::reader().index(*log_from_bytes(after), {});
     ASSERT_TRUE(fresh);
     EXPECT_EQ((*fresh)->size(), entries + round + (GetParam() == kSwallows ? 1 : 0));
     EXPECT_EQ((*fresh)->id((*fresh)->leaf()).text, written->id);

@@ -5,7 +5,7 @@
 
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
 
 namespace arborfs::conformance {
@@ -38,9 +38,9 @@ class Log {
   // The messages of the context at the end: role and text of each, and for a summary the time of the rewrite.
   [[nodiscard]] std::string shown() const {
     const std::shared_ptr<const LogSource> log = log_from_bytes(bytes_);
-    const auto index = omp_reader().index(*log, {});
-    EXPECT_TRUE(index && dialect_of(**index) == Dialect::omp18);
-    const auto content = build_context(context_path(**index, (*index)->leaf()), log, nullptr);
+    const auto index = omp::reader().index(*log, {});
+    EXPECT_TRUE(index && omp::dialect_of(**index) == omp::Dialect::omp18);
+    const auto content = omp::build_context(context_path(**index, (*index)->leaf()), log, nullptr);
     json::Document context;
     EXPECT_TRUE(content && json::parse(*(*content)->read_all(), context));
     std::string out;

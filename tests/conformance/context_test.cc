@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "core/base/hash.h"
-#include "core/formats/omp/log/dialect.h"
 #include "core/entry/tree.h"
+#include "core/formats/omp/log/dialect.h"
 #include "tests/support/corpus.h"
 
 namespace arborfs::conformance {
@@ -81,14 +81,14 @@ class ContextConformance : public testing::TestWithParam<CorpusCase> {
     session_ = open_session(GetParam());
     read_oracle(GetParam(), oracle_);
     if (is_13()) {
-      read_oracle({GetParam().name, Dialect::omp18}, oracle_18_);
+      read_oracle({GetParam().name, omp::Dialect::omp18}, oracle_18_);
     }
   }
 
   [[nodiscard]] std::string context_at(Ordinal leaf, bool with_checked_blobs) const {
     const ContextPath path = context_path(*session_.index, leaf);
     const auto blobs = std::make_shared<CorpusBlobs>(GetParam(), with_checked_blobs);
-    auto content = build_context(path, session_.log, blobs);
+    auto content = omp::build_context(path, session_.log, blobs);
     if (!content) {
       ADD_FAILURE() << content.error().message;
       return {};
@@ -115,7 +115,7 @@ class ContextConformance : public testing::TestWithParam<CorpusCase> {
 
   void check(Ordinal leaf, const json::Value& answer, const json::Value* answer_of_18) const;
   [[nodiscard]] std::string expected_hash(Ordinal leaf, const json::Value& answer) const;
-  [[nodiscard]] bool is_13() const { return GetParam().dialect == Dialect::omp13; }
+  [[nodiscard]] bool is_13() const { return GetParam().dialect == omp::Dialect::omp13; }
 
   CorpusSession session_;
   json::Document oracle_;
@@ -199,10 +199,10 @@ INSTANTIATE_TEST_SUITE_P(Newest, ContextConformance, testing::ValuesIn(newest_ca
 
 TEST(ContextBlobs, TamperedBlobLeavesTheReference) {
   for (const Exception& exception : kTamperedBlobs) {
-    const CorpusCase corpus_case{std::string(exception.name), Dialect::omp18};
+    const CorpusCase corpus_case{std::string(exception.name), omp::Dialect::omp18};
     const CorpusSession session = open_session(corpus_case);
-    const auto content = build_context(context_path(*session.index, session.index->leaf()), session.log,
-                                       std::make_shared<CorpusBlobs>(corpus_case, true));
+    const auto content = omp::build_context(context_path(*session.index, session.index->leaf()), session.log,
+                                            std::make_shared<CorpusBlobs>(corpus_case, true));
     ASSERT_TRUE(content);
     const auto text = (*content)->read_all();
     ASSERT_TRUE(text);

@@ -12,7 +12,7 @@
 
 #include "core/formats/omp/edit/session_manager.h"
 #include "core/formats/omp/store/memory_store.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "tests/support/corpus.h"
 #include "tests/support/paths.h"
 #include "tests/support/replay_ops.h"
@@ -57,12 +57,12 @@ class Player {
  public:
   explicit Player(const Scenario& scenario)
       : ops_(conformance::read_ops(scenario.name)),
-        store_(scenario.storage == Storage::files ? open_store(temp_.root()) : make_memory_store()) {
+        store_(scenario.storage == Storage::files ? omp::open_store(temp_.root()) : omp::make_memory_store()) {
     settings_.dialect = conformance::dialect_of_case(scenario.name);
     settings_.home = "/home/dev";
     settings_.writes.durability = Durability::none;
     settings_.state = scenario.storage == Storage::files ? temp_.root() + "/state" : "";
-    manager_ = must(SessionManager::create(store_, "/work/pi", settings_));
+    manager_ = must(omp::SessionManager::create(store_, "/work/pi", settings_));
   }
 
   void play() {
@@ -132,7 +132,7 @@ class Player {
     } else if (op.name == "fork") {
       must(manager_->fork());
     } else if (op.name == "forkFrom") {
-      manager_ = must(SessionManager::fork_from(store_, manager_->header().id, text(op, "cwd"), settings_));
+      manager_ = must(omp::SessionManager::fork_from(store_, manager_->header().id, text(op, "cwd"), settings_));
     } else if (op.name == "createBranched") {
       must(manager_->create_branched_session(ref(member(op, "leaf"))));
     } else if (op.name == "newSession") {
@@ -153,8 +153,8 @@ class Player {
   testing::TempStore temp_;
   const std::vector<ReplayOp> ops_;
   const std::shared_ptr<SessionStore> store_;
-  ManagerSettings settings_;
-  SessionManager::Ptr manager_;
+  omp::ManagerSettings settings_;
+  omp::SessionManager::Ptr manager_;
   std::map<std::size_t, std::string> ids_;
 };
 

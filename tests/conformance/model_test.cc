@@ -5,12 +5,12 @@
 #include <chrono>
 #include <string>
 
-#include "core/formats/omp/context/context.h"
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
 #include "core/entry/tree.h"
 #include "core/entry/usage.h"
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/reader.h"
 
 namespace arborfs::conformance {
 namespace {
@@ -26,7 +26,7 @@ struct TestSession {
 TestSession session_of(const std::string& lines) {
   TestSession session;
   session.log = log_from_bytes(std::string(kHeader) + "\n" + lines);
-  auto index = omp_reader().index(*session.log, {});
+  auto index = omp::reader().index(*session.log, {});
   EXPECT_TRUE(index);
   session.index = std::move(*index);
   return session;
@@ -42,7 +42,7 @@ std::string dated(int number, const std::string& timestamp_json) {
 }
 
 std::string context_text(const TestSession& session, Ordinal leaf) {
-  const auto content = build_context(context_path(*session.index, leaf), session.log, nullptr);
+  const auto content = omp::build_context(context_path(*session.index, leaf), session.log, nullptr);
   EXPECT_TRUE(content);
   const auto text = (*content)->read_all();
   EXPECT_TRUE(text);
@@ -166,14 +166,14 @@ TEST(Usage, AddsAsJavaScriptDoes) {
   UsageTotals totals;
   const auto add = [&totals](std::string_view usage) {
     const std::string raw = R"({"type":"message","message":{"role":"assistant","usage":)" + std::string(usage) + "}}";
-    if (const auto found = find_usage(EntryType::message, raw)) {
+    if (const auto found = omp::find_usage(EntryType::message, raw)) {
       totals.add(*found);
     }
   };
   add(R"({"input":0.1,"output":1,"cacheRead":null,"cacheWrite":1,"cost":{"total":0.5}})");
   add(R"({"input":0.2,"output":2,"cacheRead":1,"premiumRequests":2})");
   add("null");
-  EXPECT_EQ(usage_json(totals, Dialect::omp13),
+  EXPECT_EQ(omp::usage_json(totals, omp::Dialect::omp13),
             R"({"input":0.30000000000000004,"output":3,"cacheRead":1,"cacheWrite":null,)"
             R"("premiumRequests":2,"cost":0.5})");
 }
@@ -181,15 +181,15 @@ TEST(Usage, AddsAsJavaScriptDoes) {
 /// The whole context is refused, and so is a translation.
 void expect_too_long(const TestSession& session, Ordinal leaf) {
   const auto path = context_path(*session.index, leaf);
-  const auto content = build_context(path, session.log, nullptr);
+  const auto content = omp::build_context(path, session.log, nullptr);
   ASSERT_TRUE(content);
   EXPECT_GT((*content)->size(), kLongestHeld);
   const auto read = (*content)->read(0, 64);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::too_large);
   EXPECT_NE(read.error().message.find("too long"), std::string::npos) << read.error().message;
-  const auto taken = each_message(path, session.log, nullptr, ContextScope::whole,
-                                  [](std::size_t, const std::string&) { return Result<void>(); });
+  const auto taken = omp::each_message(path, session.log, nullptr, omp::ContextScope::whole,
+                                       [](std::size_t, const std::string&) { return Result<void>(); });
   EXPECT_EQ(taken.error().code, Errc::too_large);
 }
 
@@ -221,7 +221,7 @@ TEST(Context, TruncatedLogIsStale) {
   const TestSession session =
       session_of(entry("a", "", R"("type":"message","message":{"role":"user","content":"hello"})"));
   const auto shorter = log_from_bytes(std::string(kHeader) + "\n");
-  const auto content = build_context(context_path(*session.index, 1), shorter, nullptr);
+  const auto content = omp::build_context(context_path(*session.index, 1), shorter, nullptr);
   ASSERT_FALSE(content);
   EXPECT_EQ(content.error().code, Errc::stale);
 }

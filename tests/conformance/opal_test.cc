@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/context/omp_renderer.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/tree.h"
+#include "core/formats/omp/context/renderer.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
-#include "core/entry/tree.h"
-#include "core/entry/record_renderer.h"
 #include "tests/support/paths.h"
 
 namespace arborfs::conformance {

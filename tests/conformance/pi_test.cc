@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/context/context.h"
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
-#include "core/json/document.h"
-#include "core/log/log_file.h"
 #include "core/entry/tree.h"
 #include "core/entry/usage.h"
+#include "core/formats/omp/context/context.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/dialect.h"
+#include "core/formats/omp/log/reader.h"
+#include "core/json/document.h"
+#include "core/log/log_file.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
@@ -47,7 +47,7 @@ std::string text_of(const json::Value& message) {
 class PiLog {
  public:
   explicit PiLog(std::string bytes) : log_(log_from_bytes(std::move(bytes))) {
-    auto index = omp_reader().index(*log_, {});
+    auto index = omp::reader().index(*log_, {});
     EXPECT_TRUE(index);
     index_ = std::move(*index);
   }
@@ -59,7 +59,7 @@ class PiLog {
     return index_->gives_ids() ? std::to_string(ordinal) : '"' + index_->id(ordinal).text + '"';
   }
   [[nodiscard]] std::string context() const {
-    const auto content = build_context(context_path(*index_, index_->leaf()), log_, nullptr);
+    const auto content = omp::build_context(context_path(*index_, index_->leaf()), log_, nullptr);
     EXPECT_TRUE(content);
     const auto text = content ? (*content)->read_all() : Result<std::string>(content.error());
     EXPECT_TRUE(text);
@@ -110,7 +110,7 @@ TEST(PiConformance, LogsAreReadLikePi) {
     const PiLog pi(bytes_of(folder / "sessions" / file));
     const LogIndex& index = pi.index();
     const auto want = [&](std::string_view key) { return json::stringify(*json::member(session, key)); };
-    EXPECT_EQ(dialect_of(index), Dialect::pi);
+    EXPECT_EQ(omp::dialect_of(index), omp::Dialect::pi);
     EXPECT_EQ(json::stringify_string(index.header().title), want("title"));
     EXPECT_EQ(std::to_string(index.size()), want("entries"));
     EXPECT_EQ(pi.name(index.leaf()), want("leaf"));
@@ -121,7 +121,7 @@ TEST(PiConformance, LogsAreReadLikePi) {
     }
     EXPECT_EQ(list_of(path), want("path"));
     EXPECT_EQ(pi.conversation(), want("context"));
-    const auto header = read_header(pi.log());
+    const auto header = omp::read_header(pi.log());
     ASSERT_TRUE(header);
     EXPECT_EQ(header->title, index.header().title) << "the head alone says the same";
     EXPECT_EQ(header->json, index.header().json);
@@ -221,7 +221,7 @@ TEST(PiConformance, CompactionDropsEarlierEdits) {
 TEST(PiConformance, LastNameIsTheTitle) {
   const auto title_of = [](const Log& log) {
     const PiLog pi = log.read();
-    const auto header = read_header(pi.log());
+    const auto header = omp::read_header(pi.log());
     EXPECT_TRUE(header);
     EXPECT_EQ(header->title, pi.index().header().title);
     return pi.index().header().title;
@@ -241,7 +241,7 @@ TEST(PiConformance, HeadFindsTitlesNearTheEndOnly) {
   const PiLog pi =
       Log().add("session_info", R"("name":"far")").say("user", "\"" + std::string(5'000'000, 'x') + "\"").read();
   EXPECT_EQ(pi.index().header().title, "far");
-  const auto header = read_header(pi.log());
+  const auto header = omp::read_header(pi.log());
   ASSERT_TRUE(header);
   EXPECT_EQ(header->title, "");
   EXPECT_FALSE(header->is_named);
@@ -253,7 +253,7 @@ TEST(PiConformance, LineThatRepeatsTheTypeIsReadOnce) {
     words += R"(,"session_info")";
   }
   const PiLog pi = Log().add("session_info", R"("name":"named")").add("custom", R"("data":[)" + words + "]").read();
-  const auto header = read_header(pi.log());
+  const auto header = omp::read_header(pi.log());
   ASSERT_TRUE(header);
   EXPECT_EQ(header->title, "named");
 }
@@ -278,13 +278,13 @@ TEST(PiConformance, UsageMatchesPi) {
   UsageTotals totals;
   for (Ordinal ordinal = 1; ordinal <= pi.index().size(); ++ordinal) {
     const Entry& entry = pi.index().entry(ordinal);
-    if (const auto used = find_usage(entry.type, *pi.log().read(entry.offset, entry.length))) {
+    if (const auto used = omp::find_usage(entry.type, *pi.log().read(entry.offset, entry.length))) {
       totals.add(*used);
     }
   }
-  EXPECT_EQ(usage_json(totals, Dialect::omp13),
+  EXPECT_EQ(omp::usage_json(totals, omp::Dialect::omp13),
             R"({"input":2,"output":4,"cacheRead":0,"cacheWrite":0,"premiumRequests":0,"cost":1})");
-  EXPECT_EQ(usage_json(totals, Dialect::pi),
+  EXPECT_EQ(omp::usage_json(totals, omp::Dialect::pi),
             R"({"input":3,"output":6,"cacheRead":0,"cacheWrite":0,"totalTokens":9,"cost":1.5})");
 }
 
@@ -297,7 +297,7 @@ TEST(PiConformance, TitleFollowsAGrowingLog) {
   ASSERT_TRUE(folder);
   const auto opened = LogFile::open(*folder, "log.jsonl");
   ASSERT_TRUE(opened);
-  auto index = omp_reader().index(**opened, {});
+  auto index = omp::reader().index(**opened, {});
   ASSERT_TRUE(index);
   EXPECT_EQ((*index)->header().title, "");
   temp.append("-w", "log",
@@ -307,7 +307,7 @@ TEST(PiConformance, TitleFollowsAGrowingLog) {
   ASSERT_TRUE(growth && *growth);
   (*index)->apply(std::move(*growth));
   EXPECT_EQ((*index)->header().title, "named");
-  EXPECT_EQ(dialect_of(**index), Dialect::pi);
+  EXPECT_EQ(omp::dialect_of(**index), omp::Dialect::pi);
 }
 
 TEST(PiConformance, GrowthThatChangesTheDialectIsReadAgain) {
@@ -317,9 +317,9 @@ TEST(PiConformance, GrowthThatChangesTheDialectIsReadAgain) {
   ASSERT_TRUE(folder);
   const auto opened = LogFile::open(*folder, "log.jsonl");
   ASSERT_TRUE(opened);
-  const auto index = omp_reader().index(**opened, {});
+  const auto index = omp::reader().index(**opened, {});
   ASSERT_TRUE(index);
-  EXPECT_EQ(dialect_of(**index), Dialect::omp13);
+  EXPECT_EQ(omp::dialect_of(**index), omp::Dialect::omp13);
   temp.append("-w", "log",
               R"({"type":"model_change","id":"e2","parentId":"e1","provider":"p","modelId":"m"})"
               "\n");

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/formats/omp/edit/log_faults.h"
-#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/edit/repairer.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/edit/writer.h"
+#include "core/formats/omp/store/store.h"
 #include "tests/support/corpus.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/paths.h"
@@ -66,14 +66,14 @@ class CorpusRepair : public ::testing::TestWithParam<std::string> {
     }
     return texts;
   }
-  Result<RepairResult> mend(const SessionPtr& session) {
-    return Repairer(writer_, {false, false, temp_.root() + "/copies"}).mend(session);
+  Result<omp::RepairResult> mend(const SessionPtr& session) {
+    return omp::Repairer(writer_, {false, false, temp_.root() + "/copies"}).mend(session);
   }
 
   const testing::TempStore temp_;
   testing::FaultyDisk disk_;  // has no faults; used because it syncs nothing
-  Catalog catalog_{open_store(temp_.root(), disk_), "/home/dev", temp_.root() + "/state"};
-  OmpWriter writer_{catalog_, {}};
+  Catalog catalog_{omp::open_store(temp_.root(), disk_), "/home/dev", temp_.root() + "/state"};
+  omp::Writer writer_{catalog_, {}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Corpus, CorpusRepair, ::testing::ValuesIn(logs()), [](const auto& with) {
@@ -106,18 +106,18 @@ TEST_P(CorpusRepair, LosesNoEntryAndLeavesNothingToRepair) {
     ASSERT_NE(at, after.end()) << "lost or moved: " << entry.substr(0, 100);
     ++at;
   }
-  const auto again = plan_repairs(*session, catalog_);
+  const auto again = omp::plan_repairs(*session, catalog_);
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->edits.empty()) << again->words.front();
   EXPECT_TRUE(session->head().header.valid);
-  EXPECT_EQ(message_behind_dead_end(session->read()->index()), kNoEntry);
+  EXPECT_EQ(omp::message_behind_dead_end(session->read()->index()), kNoEntry);
 }
 
 /// True if each record has its own line, and all can be distinguished from the bytes around them.
 bool is_plain(const LogIndex& index, const std::string& bytes) {
   bool plain = index.header().valid && !index.header().migrated && index.header().writable_version &&
                index.damage().empty() && !index.has_duplicate_ids() && bytes.ends_with('\n') && index.size() >= 2 &&
-               message_behind_dead_end(index) == kNoEntry;
+               omp::message_behind_dead_end(index) == kNoEntry;
   for (Ordinal ordinal = 1; plain && ordinal <= index.size(); ++ordinal) {
     const std::string_view text = std::string_view(bytes).substr(index.entry(ordinal).offset, index.length(ordinal));
     plain = index.id(ordinal).kind == EntryId::Kind::string && !index.id(ordinal).text.empty() &&

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/context/omp_renderer.h"
 #include "core/entry/usage.h"
+#include "core/formats/omp/context/renderer.h"
 #include "tests/support/corpus.h"
 
 namespace arborfs::conformance {
@@ -158,12 +158,12 @@ TEST_P(TreeConformance, UsageMatches) {
   for (Ordinal o = 1; o <= index.size(); ++o) {
     const auto raw = session_.log->read(index.entry(o).offset, index.length(o));
     ASSERT_TRUE(raw);
-    if (const auto usage = find_usage(index.entry(o).type, *raw)) {
+    if (const auto usage = omp::find_usage(index.entry(o).type, *raw)) {
       totals.add(*usage);
     }
   }
   if (const json::Value* expected = answer("usage")) {
-    EXPECT_EQ(usage_json(totals, GetParam().dialect), json::stringify(*expected));
+    EXPECT_EQ(omp::usage_json(totals, GetParam().dialect), json::stringify(*expected));
   }
 }
 

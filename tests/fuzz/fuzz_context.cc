@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <string>
 
+#include "core/entry/names.h"
+#include "core/entry/tree.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
-#include "core/entry/tree.h"
-#include "core/entry/names.h"
 #include "tests/fuzz/support/check.h"
 
 namespace arborfs::fuzz {
@@ -31,7 +31,7 @@ class SomeBlobs : public BlobSource {
 
 void check_context(const LogIndex& index, const std::shared_ptr<const LogSource>& log, Ordinal leaf) {
   static const auto blobs = std::make_shared<const SomeBlobs>();
-  const auto content = build_context(context_path(index, leaf), log, blobs);
+  const auto content = omp::build_context(context_path(index, leaf), log, blobs);
   check(content.has_value(), "a context of bytes in memory fails", content ? "" : content.error().message);
   const auto text = (*content)->read_all();
   check(text.has_value(), "a context cannot be read", text ? "" : text.error().message);
@@ -73,9 +73,9 @@ void check_names(const LogIndex& index) {
   }
 }
 
-void check_log(std::string_view input, Dialect dialect) {
+void check_log(std::string_view input, omp::Dialect dialect) {
   const auto log = log_from_bytes(std::string(input));
-  const auto index = omp_reader(dialect).index(*log, {});
+  const auto index = omp::reader(dialect).index(*log, {});
   check(index.has_value(), "an index of bytes in memory cannot fail");
   check_tree(**index);
   check_names(**index);
@@ -94,8 +94,8 @@ void run(std::string_view input) {
   if (input.size() > kLongest) {
     return;
   }
-  check_log(input, Dialect::omp13);
-  check_log(input, Dialect::omp18);
+  check_log(input, omp::Dialect::omp13);
+  check_log(input, omp::Dialect::omp18);
 }
 
 }  // namespace arborfs::fuzz

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <string>
 
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/entry/names.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
-#include "core/entry/names.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 
@@ -52,7 +52,7 @@ void check_entry_names(std::string_view text) {
                           "\n"
                           R"({"type":"message","id":"m","parentId":)" +
                           literal + R"(,"message":{"role":)" + literal + "}}\n";
-  const auto index = omp_reader().index(*log_from_bytes(log), {});
+  const auto index = omp::reader().index(*log_from_bytes(log), {});
   check(index.has_value(), "an index of bytes in memory cannot fail");
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
     const std::string stem = names::entry_stem(**index, o);

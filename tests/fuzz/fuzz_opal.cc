@@ -2,14 +2,14 @@
 // size. The first line of a kept input is the header.
 #include <string>
 
-#include "core/formats/omp/context/omp_renderer.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/tree.h"
+#include "core/formats/omp/context/renderer.h"
 #include "core/formats/opal/format.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/entry/tree.h"
-#include "core/entry/record_renderer.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 

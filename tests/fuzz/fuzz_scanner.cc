@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
 #include "core/json/scan.h"
 #include "core/log/log_index.h"
@@ -18,7 +18,7 @@ namespace {
 using Verdict = json::ValueScanner::Verdict;
 
 std::unique_ptr<LogIndex> index_of(std::string_view bytes) {
-  auto built = omp_reader().index(*log_from_bytes(std::string(bytes)), {});
+  auto built = omp::reader().index(*log_from_bytes(std::string(bytes)), {});
   check(built.has_value(), "an index of bytes in memory cannot fail");
   return std::move(*built);
 }
@@ -54,7 +54,7 @@ void check_against_reference(std::string_view text, const LogIndex& index) {
     const bool is_session = is_session_record(text, reading.values[i]);
     const bool is_header = i == 0 && index.header().valid;
     check(!is_header || is_session, "a header that is no session record");
-    const bool is_dropped = is_session && index.header().valid && dialect_of(index) != Dialect::omp18;
+    const bool is_dropped = is_session && index.header().valid && omp::dialect_of(index) != omp::Dialect::omp18;
     if (!is_header && !is_dropped) {
       wanted.push_back(reading.values[i]);
     }

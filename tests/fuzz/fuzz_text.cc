@@ -2,11 +2,11 @@
 // to the terminal; inline images decode to the promised size.
 #include <string>
 
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/omp_reader.h"
-#include "core/json/utf8.h"
 #include "core/entry/text.h"
 #include "core/entry/text_sizes.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/reader.h"
+#include "core/json/utf8.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 
@@ -26,16 +26,16 @@ std::size_t characters(std::string_view utf8) {
 
 void check_text(EntryType type, std::string_view raw, std::uint64_t promised) {
   std::string text;
-  render_text(type, raw, text);
+  omp::render_text(type, raw, text);
   check_equal(text.size(), promised, "size of a text");
-  check_equal(text_size(type, raw), promised, "measured size of a text");
+  check_equal(omp::text_size(type, raw), promised, "measured size of a text");
   std::string slow;
-  render_text_slowly(type, raw, slow);
+  omp::render_text_slowly(type, raw, slow);
   check(text == slow, "a text of the slow parser differs", slow);
   check(text.ends_with('\n') && !text.ends_with("\n\n"), "a text ends with one line feed", text);
   check(json::is_valid_utf8(text), "a text that is not UTF-8", text);
   check_visible(text, "\n\t");
-  const std::string words = first_words(type, raw, kColumns);
+  const std::string words = omp::first_words(type, raw, kColumns);
   check(json::is_valid_utf8(words), "first words that are not UTF-8", words);
   check_visible(words);
   check(characters(words) <= kColumns, "too many first words", words);
@@ -63,14 +63,14 @@ void run(std::string_view input) {
     return;
   }
   const auto log = log_from_bytes(std::string(input));
-  const auto index = omp_reader().index(*log, {});
+  const auto index = omp::reader().index(*log, {});
   check(index.has_value(), "an index of bytes in memory cannot fail");
   std::vector<Entry> entries;
   for (Ordinal o = 1; o <= (*index)->size(); ++o) {
     entries.push_back((*index)->entry(o));
   }
   TextSizes details;
-  auto delta = omp_renderer().measure(*log, details.next(), entries, nullptr);
+  auto delta = omp::renderer().measure(*log, details.next(), entries, nullptr);
   check(delta.has_value(), "details of bytes in memory cannot fail");
   details.apply(std::move(*delta));
   check_equal(details.size(), (*index)->size(), "texts");

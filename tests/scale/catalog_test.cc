@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "tests/scale/scale_support.h"
 
 namespace arborfs::scale {
@@ -63,7 +63,7 @@ TEST_F(CatalogScale, ThousandsOfSessionsAreListedFromTheirHeads) {
   std::unique_ptr<Catalog> catalog;
   const std::uint64_t before = anonymous_bytes();
   const double listed = cpu_seconds([&] {
-    catalog = std::make_unique<Catalog>(open_store(dir_.path()), "/home/nobody");
+    catalog = std::make_unique<Catalog>(omp::open_store(dir_.path()), "/home/nobody");
     catalog->rescan();
   });
   const std::uint64_t after = anonymous_bytes();
@@ -82,14 +82,14 @@ TEST_F(CatalogScale, HugeLogsAreListedAsCheaplyAsSmallOnes) {
     std::filesystem::resize_file(log_path(sessions_, i), kHugeBytes);  // a hole: NUL bytes without space on the disk
   }
   const double plain = least_cpu_seconds(3, [&] { plain_listing(sessions_); });
-  Catalog catalog(open_store(dir_.path()), "/home/nobody");
+  Catalog catalog(omp::open_store(dir_.path()), "/home/nobody");
   const double listed = cpu_seconds([&] { catalog.rescan(); });
   EXPECT_EQ(catalog.view()->by_id.size(), kSessions);
   EXPECT_LT(listed, plain * kTimesPlain * kPatience) << "plain " << plain << " s";
 }
 
 TEST_F(CatalogScale, RescanWithoutChangesIsCheap) {
-  Catalog catalog(open_store(dir_.path()), "/home/nobody");
+  Catalog catalog(omp::open_store(dir_.path()), "/home/nobody");
   const double first = cpu_seconds([&] { catalog.rescan(); });
   const std::uint64_t version = catalog.view()->version;
   const double again = least_cpu_seconds(5, [&] { catalog.rescan(); });
@@ -98,7 +98,7 @@ TEST_F(CatalogScale, RescanWithoutChangesIsCheap) {
 }
 
 TEST_F(CatalogScale, OneNewSessionIsFoundAmongThousands) {
-  Catalog catalog(open_store(dir_.path()), "/home/nobody");
+  Catalog catalog(omp::open_store(dir_.path()), "/home/nobody");
   const double first = cpu_seconds([&] { catalog.rescan(); });
   const std::string folder = sessions_ + "/--srv-p0--";
   std::filesystem::copy_file(log_path(sessions_, 0), folder + "/2026-02-17T10-20-30-000Z_1470cb2fffffffff.jsonl");

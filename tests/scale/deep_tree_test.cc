@@ -1,7 +1,7 @@
 // Deep, wide and cyclic trees (FAILURES.md F19, S7): no recursion, no quadratic walk.
+#include "core/entry/tree.h"
 #include "core/formats/omp/context/context.h"
 #include "core/json/document.h"
-#include "core/entry/tree.h"
 #include "tests/scale/scale_support.h"
 
 namespace arborfs::scale {
@@ -56,7 +56,7 @@ TEST(DeepTree, ContextOfAChainTakesLinearTime) {
   ASSERT_TRUE(chain.index);
   std::string text;
   const double made = cpu_seconds([&] {
-    const auto content = build_context(context_path(*chain.index, chain.index->leaf()), chain.log, nullptr);
+    const auto content = omp::build_context(context_path(*chain.index, chain.index->leaf()), chain.log, nullptr);
     ASSERT_TRUE(content) << content.error().message;
     const auto all = (*content)->read_all();
     ASSERT_TRUE(all) << all.error().message;

@@ -63,7 +63,7 @@ TEST_F(GiantLine, ContextIsRefusedInConstantMemory) {
   const auto index = index_of(*log_);
   ASSERT_TRUE(index);
   const std::uint64_t grown = peak_growth([&] {
-    const auto made = build_context(context_path(*index, index->leaf()), log_, nullptr);
+    const auto made = omp::build_context(context_path(*index, index->leaf()), log_, nullptr);
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ((*made)->read(0, 4096).error().code, Errc::too_large);
   });

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
 #include "tests/support/sanitized.h"
@@ -166,7 +166,7 @@ inline std::shared_ptr<const LogSource> open_log(const TempDir& dir, const std::
 }
 
 inline std::unique_ptr<LogIndex> index_of(const LogSource& log) {
-  auto built = omp_reader().index(log, {});
+  auto built = omp::reader().index(log, {});
   EXPECT_TRUE(built.has_value()) << (built ? "" : built.error().message);
   return built ? std::move(*built) : nullptr;
 }

@@ -50,13 +50,13 @@ inline SessionPtr small(Stage& stage) {
 }
 
 inline SessionPtr with_slot(Stage& stage) {
-  return stage.add(kName, title_slot_line("First", "user", 1771237231000) + TempStore::header("s1", "/work/pi") + "\n" +
-                              TempStore::user("aaaa0001", "", "one") + "\n");
+  return stage.add(kName, omp::title_slot_line("First", "user", 1771237231000) + TempStore::header("s1", "/work/pi") +
+                              "\n" + TempStore::user("aaaa0001", "", "one") + "\n");
 }
 
 /// The padding of the slot was trimmed, as editors do.
 inline SessionPtr with_short_slot(Stage& stage) {
-  const std::string slot = title_slot_line("First", "user", 1771237231000);
+  const std::string slot = omp::title_slot_line("First", "user", 1771237231000);
   const std::size_t pad = slot.find("    ");
   return stage.add(kName, slot.substr(0, pad) + "\"}\n" + TempStore::header("s1", "/work/pi") + "\n" +
                               TempStore::user("aaaa0001", "", "one") + "\n");
@@ -112,9 +112,9 @@ inline Result<void> append_many_pages(Stage& stage, const SessionPtr& session) {
 
 inline Result<void> append_image(Stage& stage, const SessionPtr& session) {
   const std::string data(16 * 1024, 'A');
-  auto command = json_command(R"({"role":"user","content":[{"type":"text","text":")" + std::string(kMarker) +
-                                  R"("},{"type":"image","mimeType":"image/png","data":")" + data + "\"}]}",
-                              Dialect::omp13, 1771237231000);
+  auto command = omp::json_command(R"({"role":"user","content":[{"type":"text","text":")" + std::string(kMarker) +
+                                       R"("},{"type":"image","mimeType":"image/png","data":")" + data + "\"}]}",
+                                   omp::Dialect::omp13, 1771237231000);
   EXPECT_TRUE(command);
   EXPECT_EQ(command->drafts.at(0).blobs.size(), 1U);
   return plain(stage.writer().append(session, std::move(*command)));

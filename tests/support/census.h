@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "core/entry/record_renderer.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/goat/format.h"
-#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/format.h"
 #include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
-#include "core/entry/record_renderer.h"
 #include "core/store/format.h"
 #include "tests/support/paths.h"
 
@@ -33,10 +33,10 @@ struct CensusAgent {
 
 inline const std::vector<CensusAgent>& census_agents() {
   static const std::vector<CensusAgent> all = {
-      {"omp", omp_format,
+      {"omp", omp::format,
        R"({"type":"session","version":3,"id":"x","timestamp":"2026-06-01T10:00:00.000Z","cwd":"/w"})"
        "\n"},
-      {"pi", pi_format,
+      {"pi", omp::pi_format,
        R"({"type":"session","version":3,"id":"01a1ffe5-09c1-7be0-82ef-7bbde2eca945","timestamp":"2026-06-01T10:00:00.000Z","cwd":"/w"})"
        "\n"},
       {"opal", opal::format,

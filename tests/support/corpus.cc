@@ -8,7 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/log/log_file.h"
 #include "tests/support/paths.h"
 
@@ -25,7 +25,7 @@ fs::path folder_of(const CorpusCase& corpus_case) {
 }
 
 fs::path oracle_of(const CorpusCase& corpus_case) {
-  const std::string_view own = corpus_case.dialect == Dialect::omp13 ? "oracle-13.json" : "oracle-18.json";
+  const std::string_view own = corpus_case.dialect == omp::Dialect::omp13 ? "oracle-13.json" : "oracle-18.json";
   return folder_of(corpus_case) / (corpus_case.oracle.empty() ? own : std::string_view(corpus_case.oracle));
 }
 
@@ -37,7 +37,7 @@ std::vector<CorpusCase> in_order(std::vector<CorpusCase> cases) {
 }  // namespace
 
 std::string CorpusCase::title() const {
-  std::string title = name + (dialect == Dialect::omp13 ? "_13" : "_18");
+  std::string title = name + (dialect == omp::Dialect::omp13 ? "_13" : "_18");
   std::replace(title.begin(), title.end(), '-', '_');
   return title;
 }
@@ -49,7 +49,7 @@ std::ostream& operator<<(std::ostream& out, const CorpusCase& corpus_case) {
 std::vector<CorpusCase> corpus_cases() {
   std::vector<CorpusCase> cases;
   for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "corpus")) {
-    for (const Dialect dialect : {Dialect::omp13, Dialect::omp18}) {
+    for (const omp::Dialect dialect : {omp::Dialect::omp13, omp::Dialect::omp18}) {
       CorpusCase corpus_case{entry.path().filename(), dialect, {}};
       if (fs::exists(entry.path() / "session.jsonl") && fs::exists(oracle_of(corpus_case))) {
         cases.push_back(std::move(corpus_case));
@@ -63,7 +63,7 @@ std::vector<CorpusCase> newest_cases() {
   std::vector<CorpusCase> cases;
   for (const auto& entry : fs::directory_iterator(fs::path(arborfs::tests::kTestData) / "newest")) {
     if (entry.is_directory()) {
-      cases.push_back({entry.path().filename(), Dialect::omp18, std::string(kNewestOracle)});
+      cases.push_back({entry.path().filename(), omp::Dialect::omp18, std::string(kNewestOracle)});
     }
   }
   return in_order(std::move(cases));
@@ -91,7 +91,7 @@ CorpusSession open_session(const CorpusCase& corpus_case) {
     throw std::runtime_error(log.error().message);
   }
   session.log = *log;
-  auto index = omp_reader(corpus_case.dialect).index(*session.log, {});
+  auto index = omp::reader(corpus_case.dialect).index(*session.log, {});
   if (!index) {
     throw std::runtime_error(index.error().message);
   }

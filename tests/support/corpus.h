@@ -18,7 +18,7 @@ namespace arborfs::conformance {
 /// One log as one generation of the agent read it.
 struct CorpusCase {
   std::string name;
-  Dialect dialect = Dialect::omp13;
+  omp::Dialect dialect = omp::Dialect::omp13;
   std::string oracle = {};                  // its file next to the log; empty for the corpus' own oracle
   [[nodiscard]] std::string title() const;  // "h_bom_13", valid in a test's name
 };

@@ -7,21 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/omp_reader.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/reader.h"
+#include "core/formats/omp/store/store.h"
 #include "core/store/session_store.h"
 
 namespace arborfs::testing {
 
 inline const Format& heron_format() {
-  static const Format format{"heron", "heron-jsonl", &omp_reader(), &omp_renderer(), {}};
+  static const Format format{"heron", "heron-jsonl", &omp::reader(), &omp::renderer(), {}};
   return format;
 }
 
 class ForeignStore : public SessionStore {
  public:
-  explicit ForeignStore(const std::string& agent_dir) : ForeignStore(open_store(agent_dir)) {}
+  explicit ForeignStore(const std::string& agent_dir) : ForeignStore(omp::open_store(agent_dir)) {}
 
   [[nodiscard]] bool present() const override { return files_->present(); }
   [[nodiscard]] Result<std::vector<std::string>> folders() const override { return files_->folders(); }

@@ -229,8 +229,8 @@ std::vector<std::string> written_cases() {
   return names;
 }
 
-Dialect dialect_of_case(const std::string& case_name) {
-  return case_name.starts_with("w18") ? Dialect::omp18 : Dialect::omp13;
+omp::Dialect dialect_of_case(const std::string& case_name) {
+  return case_name.starts_with("w18") ? omp::Dialect::omp18 : omp::Dialect::omp13;
 }
 
 }  // namespace arborfs::conformance

@@ -35,6 +35,6 @@ std::vector<json::Document> appended_entries(const ReplayOp& op, const IdOfOp& i
 
 /// Names of the cases written by an agent that have operations: w13-*, w18-*.
 std::vector<std::string> written_cases();
-Dialect dialect_of_case(const std::string& case_name);
+omp::Dialect dialect_of_case(const std::string& case_name);
 
 }  // namespace arborfs::conformance

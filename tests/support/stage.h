@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/store/log_files.h"
 #include "core/formats/omp/store/memory_store.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/json/document.h"
 #include "core/write/writer.h"
 #include "tests/support/temp_store.h"
@@ -30,7 +30,7 @@ inline std::string storage_name(const ::testing::TestParamInfo<Storage>& with) {
 class Stage {
  public:
   explicit Stage(Storage storage, Disk& disk = Disk::real(), WriteSettings settings = {}) : storage_(storage) {
-    store_ = storage == Storage::files ? open_store(temp_.root(), disk) : make_memory_store(disk);
+    store_ = storage == Storage::files ? omp::open_store(temp_.root(), disk) : omp::make_memory_store(disk);
     settings_ = std::move(settings);
     settings_.trash = temp_.root() + "/trash";
     start();
@@ -50,20 +50,20 @@ class Stage {
     const std::string state = storage_ == Storage::files ? temp_.root() + "/state" : "";
     catalog_ = std::make_unique<Catalog>(store_, "/home/nobody", state);
     catalog_->rescan();
-    writer_ = std::make_unique<OmpWriter>(*catalog_, settings_);
+    writer_ = std::make_unique<omp::Writer>(*catalog_, settings_);
   }
 
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
-  [[nodiscard]] OmpWriter& writer() { return *writer_; }
+  [[nodiscard]] omp::Writer& writer() { return *writer_; }
   [[nodiscard]] SessionStore& store() { return *store_; }
   [[nodiscard]] const TempStore& temp() const { return temp_; }
 
   /// Adds a log with these bytes, as if an agent had written it.
   SessionPtr add(const std::string& name, std::string_view bytes) {
     const LogPlace place{"-work", name + ".jsonl"};
-    auto draft = log_files(*store_).draft(place, kAnyPermissions);
+    auto draft = omp::log_files(*store_).draft(place, kAnyPermissions);
     EXPECT_TRUE(draft && (*draft)->write(bytes) && (*draft)->finish(false));
-    EXPECT_TRUE(log_files(*store_).publish(**draft, place, Disk::Existing::replace, false));
+    EXPECT_TRUE(omp::log_files(*store_).publish(**draft, place, Disk::Existing::replace, false));
     catalog_->rescan();
     return catalog_->at(place);
   }
@@ -96,8 +96,8 @@ class Stage {
     }
     return std::string(json::string_member(document, key).value_or(std::string_view()));
   }
-  static AppendCommand text(std::string_view words, bool force = false) {
-    auto command = text_command(words, Dialect::omp13, 1771237231000);
+  static omp::AppendCommand text(std::string_view words, bool force = false) {
+    auto command = omp::text_command(words, omp::Dialect::omp13, 1771237231000);
     EXPECT_TRUE(command.has_value());
     command->force = force;
     return std::move(*command);
@@ -119,7 +119,7 @@ class Stage {
   std::shared_ptr<SessionStore> store_;
   WriteSettings settings_;
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<OmpWriter> writer_;
+  std::unique_ptr<omp::Writer> writer_;
 };
 
 }  // namespace arborfs::testing

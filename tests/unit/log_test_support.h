@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
 #include "core/log/log_file.h"
 #include "core/log/log_index.h"
@@ -49,13 +49,13 @@ inline std::shared_ptr<const LogSource> open_log(const std::string& name) {
   return *log;
 }
 
-inline std::unique_ptr<LogIndex> build(const LogSource& log, std::optional<Dialect> dialect = std::nullopt) {
-  auto index = omp_reader(dialect).index(log, {});
+inline std::unique_ptr<LogIndex> build(const LogSource& log, std::optional<omp::Dialect> dialect = std::nullopt) {
+  auto index = omp::reader(dialect).index(log, {});
   EXPECT_TRUE(index.has_value());
   return std::move(*index);
 }
 
-inline std::unique_ptr<LogIndex> build(std::string bytes, std::optional<Dialect> dialect = std::nullopt) {
+inline std::unique_ptr<LogIndex> build(std::string bytes, std::optional<omp::Dialect> dialect = std::nullopt) {
   return build(*log_from_bytes(std::move(bytes)), dialect);
 }
 
@@ -94,7 +94,7 @@ inline std::string entries_json(const LogIndex& index) {
 /// Everything in an index, for comparing two of them.
 inline std::string dump(const LogIndex& index) {
   std::string out = index.header().json + "|" + index.header().problem + "|" + index.header().title + "\n";
-  out += std::string(dialect_of(index) == Dialect::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";
+  out += std::string(omp::dialect_of(index) == omp::Dialect::omp13 ? "13 " : "18 ") + entries_json(index) + "\n";
   for (Ordinal i = 1; i <= index.size(); ++i) {
     const Entry& entry = index.entry(i);
     out += std::to_string(entry.offset) + "+" + std::to_string(index.length(i)) + " " +

@@ -28,7 +28,7 @@ struct Report {
   std::string path;
   std::string title;
   std::vector<Finding> findings;
-  RepairResult mended;
+  omp::RepairResult mended;
   std::string not_mended;  // why the repair failed, "" if it did not
   std::size_t left = 0;    // faults that remain
 };
@@ -46,7 +46,7 @@ Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& cat
   return listed_all(catalog, line.sessions);
 }
 
-bool belongs_to(const OrphanFile& leftover, const std::vector<Listed>& sessions) {
+bool belongs_to(const omp::OrphanFile& leftover, const std::vector<Listed>& sessions) {
   return std::any_of(sessions.begin(), sessions.end(), [&](const Listed& of) {
     const LogPlace place = of.session->place();
     return place.in() == leftover.place.in() && place.file == leftover.log_file;
@@ -73,7 +73,7 @@ class Doctor {
       }
       progress.step();
     }
-    for (auto& leftover : find_leftovers(catalog_.stores())) {
+    for (auto& leftover : omp::find_leftovers(catalog_.stores())) {
       if (line_.sessions.empty() || belongs_to(leftover, sessions)) {
         look_at(leftover);
       }
@@ -90,10 +90,10 @@ class Doctor {
   }
 
  private:
-  static RepairSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
+  static omp::RepairSettings settings(const CommandLine& line) { return {line.dry_run, line.force, ""}; }
 
-  void look_at(OrphanFile& leftover) {
-    const std::string path = leftover_path(leftover, catalog_.stores().at(leftover.place.store)->paths());
+  void look_at(omp::OrphanFile& leftover) {
+    const std::string path = omp::leftover_path(leftover, catalog_.stores().at(leftover.place.store)->paths());
     leftover.finding.text = visible_line(leftover.finding.text, kLineLength);
     reports_.push_back({"", visible_line(path, kLineLength), "", {leftover.finding}, {}, "", 0});
     mend(leftover, [] { return std::size_t{0}; });
@@ -192,14 +192,14 @@ class Doctor {
   }
 
   /// Puts the entries back that another program's rewrite has erased.
-  Result<RepairResult> put_back(const SessionPtr& session) {
+  Result<omp::RepairResult> put_back(const SessionPtr& session) {
     const std::string words = "put the entries that another program's rewrite had erased back at the end of the log";
     if (line_.dry_run) {
-      return RepairResult{{words}, ""};
+      return omp::RepairResult{{words}, ""};
     }
     ASSIGN_OR_RETURN(auto copy, mender_.keep_copy_of(*session));
     RETURN_IF_ERROR(writers_->put_back_erased(session, line_.force));
-    return RepairResult{{words}, std::move(copy)};
+    return omp::RepairResult{{words}, std::move(copy)};
   }
 
   /// Repairs the subject of the last report.
@@ -223,8 +223,8 @@ class Doctor {
 
   const CommandLine& line_;
   Catalog& catalog_;
-  OmpWriter writer_;
-  Repairer mender_;
+  omp::Writer writer_;
+  omp::Repairer mender_;
   const std::unique_ptr<Writer> writers_;
   std::vector<Report> reports_;
 };

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/store/omp_log_change.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/write/writer.h"
@@ -70,8 +70,8 @@ class Lock {
         name_(std::filesystem::path(log).filename()),
         folder_(arborfs::Dir::open_root(folder_path_)) {}
   bool take() {
-    auto taken = folder_ ? arborfs::OmpFileLock::take(disk_, *folder_, folder_path_, name_, std::chrono::minutes(1))
-                         : arborfs::Result<arborfs::OmpFileLock>(folder_.error());
+    auto taken = folder_ ? arborfs::omp::FileLock::take(disk_, *folder_, folder_path_, name_, std::chrono::minutes(1))
+                         : arborfs::Result<arborfs::omp::FileLock>(folder_.error());
     if (!taken) {
       std::fprintf(stderr, "arborfs-appends: %s\n", taken.error().message.c_str());
       return false;
@@ -86,7 +86,7 @@ class Lock {
   std::string folder_path_;
   std::string name_;
   arborfs::Result<arborfs::Dir> folder_;
-  std::optional<arborfs::OmpFileLock> held_;
+  std::optional<arborfs::omp::FileLock> held_;
 };
 
 /// Locks `<file>.lock` until the result is closed; -1 if that fails.

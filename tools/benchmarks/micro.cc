@@ -19,8 +19,8 @@
 #include <string>
 
 #include "core/formats/omp/context/context.h"
-#include "core/formats/omp/edit/omp_writer.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/edit/writer.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/write/writer.h"
 
@@ -46,7 +46,7 @@ class Counted {
 /// A catalog as after a new mount, and its most recently changed session.
 class Opened {
  public:
-  explicit Opened(const std::string& agent_dir) : catalog_(open_store(agent_dir), kHome, "") {
+  explicit Opened(const std::string& agent_dir) : catalog_(omp::open_store(agent_dir), kHome, "") {
     catalog_.rescan();
     const auto recent = catalog_.recent(1);
     if (recent.empty()) {
@@ -118,8 +118,8 @@ void context(benchmark::State& state, const std::string& agent_dir) {
   for (auto _ : state) {
     const Counted counted;
     const auto guard = opened.session()->read();
-    const auto content =
-        build_context(context_path(guard->index(), guard->leaf()), guard->log(), opened.session()->store().blobs());
+    const auto content = omp::build_context(context_path(guard->index(), guard->leaf()), guard->log(),
+                                            opened.session()->store().blobs());
     if (!content) {
       fail("making the context", content.error());
     }
@@ -157,15 +157,15 @@ class Scratch {
 
 void append(benchmark::State& state) {
   const Scratch scratch;
-  Catalog catalog(open_store(scratch.root()), kHome, scratch.root() + "/state");
-  OmpWriter writer(catalog, {Durability::none, false, false, "", scratch.root() + "/trash"});
+  Catalog catalog(omp::open_store(scratch.root()), kHome, scratch.root() + "/state");
+  omp::Writer writer(catalog, {Durability::none, false, false, "", scratch.root() + "/trash"});
   const auto made = writer.create({"/srv/bench", "", "", ""});
   if (!made) {
     fail("making a session", made.error());
   }
   const std::string text(200, 'x');
   const auto write = [&] {
-    auto command = text_command(text, Dialect::omp18, 1771237231000);
+    auto command = omp::text_command(text, omp::Dialect::omp18, 1771237231000);
     if (!command) {
       fail("appending", command.error());
     }

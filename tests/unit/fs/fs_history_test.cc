@@ -5,7 +5,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/omp_history.h"
 #include "tests/support/temp_store.h"
@@ -69,7 +69,7 @@ class FsHistoryTest : public ::testing::Test {
   int number = 0;                         // of the prompts that were typed so far
   testing::Variable zone{"TZ", "ABC-1"};  // an hour before UTC
   TempStore temp;
-  Catalog catalog{open_store(temp.root()), "/home/dev"};
+  Catalog catalog{omp::open_store(temp.root()), "/home/dev"};
   Vfs vfs{catalog, false};
 };
 
@@ -179,7 +179,7 @@ TEST_F(FsHistoryTest, HistoriesOfSeveralStoresAreOne) {
   const TempStore other;
   SqliteProgram program(other.root() + "/history.db");
   program.run(testing::kHistory13 + "INSERT INTO history(prompt, created_at) VALUES('between', 1771290000)");
-  Catalog both(StoreSet({open_store(temp.root()), open_store(other.root())}), "/home/dev", "");
+  Catalog both(StoreSet({omp::open_store(temp.root()), omp::open_store(other.root())}), "/home/dev", "");
   const auto days = history::prompt_days(both.stores());
   ASSERT_EQ(days->size(), 2U);
   EXPECT_THAT(*history::text_of(both.stores(), days->front()),

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "fs/nodes/node_id.h"
 #include "fs/nodes/node_numbers.h"
 #include "fs/nodes/node_table.h"
@@ -98,7 +98,7 @@ std::unique_ptr<LogIndex> index_of(const std::vector<std::pair<std::string, int>
            R"(Z","message":{"role":"user","content":"x"}})"
            "\n";
   }
-  return std::move(omp_reader().index(*log_from_bytes(log), {}).value());
+  return std::move(omp::reader().index(*log_from_bytes(log), {}).value());
 }
 
 TEST(InodeNumber, EntryInodesAscendWithTimestamps) {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "fs/nodes/node_table.h"
 #include "fs/nodes/read_ahead.h"
 #include "fs/nodes/vfs.h"
@@ -222,7 +222,7 @@ TEST(ImplicitHandles, LeastRecentlyReadHandleIsEvicted) {
 
 class ReadingTest : public ::testing::Test {
  protected:
-  ReadingTest() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, true) {
+  ReadingTest() : catalog(omp::open_store(temp.root()), "/home/dev"), vfs(catalog, true) {
     temp.write(kFolder, kName, log_of("text"));
     const auto hour_ago = std::filesystem::file_time_type::clock::now() - 1h;
     std::filesystem::last_write_time(temp.log(kFolder, kName), hour_ago);

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/base/wanted.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
@@ -21,7 +21,7 @@ constexpr char kFolder[] = "--work-pi--";
 
 class FsSearchTest : public ::testing::Test {
  protected:
-  FsSearchTest() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
+  FsSearchTest() : catalog(omp::open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
     put("aaaa", "the race");
     put("bbbb", "a race condition");
     catalog.rescan();

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
 
@@ -22,7 +22,7 @@ std::string answer(const std::string& id) {
 
 class FsStatsTest : public ::testing::Test {
  protected:
-  FsStatsTest() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
+  FsStatsTest() : catalog(omp::open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
     temp.write(kFolder, kName, TempStore::header("aaaa", "/work/pi") + "\n" + answer("e1"));
     catalog.rescan();
   }

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "fs/nodes/invalidation.h"
 #include "fs/nodes/vfs.h"
 #include "tests/support/temp_store.h"
@@ -37,7 +37,7 @@ std::string label(const std::string& id, const std::string& parent, const std::s
 
 class VfsTest : public ::testing::Test {
  protected:
-  VfsTest() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
+  VfsTest() : catalog(omp::open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
     temp.write(kFolder, kName,
                lines({TempStore::user("e1aaaaaa", "", "one"), TempStore::user("e2aaaaaa", "e1aaaaaa", "two")}));
     catalog.rescan();

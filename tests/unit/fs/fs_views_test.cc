@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/hash.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/write/verbs.h"
 #include "fs/nodes/invalidation.h"
 #include "fs/nodes/node_table.h"
@@ -25,7 +25,7 @@ constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
 class ViewsOfMount : public ::testing::Test {
  protected:
-  ViewsOfMount() : catalog(open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
+  ViewsOfMount() : catalog(omp::open_store(temp.root()), "/home/dev"), vfs(catalog, false) {
     temp.write(kFolder, kName, TempStore::two_entries());
     catalog.rescan();
   }

@@ -10,8 +10,8 @@
 #include <future>
 #include <thread>
 
-#include "core/formats/omp/edit/omp_writer.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/edit/writer.h"
+#include "core/formats/omp/store/store.h"
 #include "fs/control/client_process.h"
 #include "fs/control/write_ops.h"
 #include "fs/fuse/fuse_request.h"
@@ -152,7 +152,7 @@ constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 class WriteOpsTest : public ::testing::Test {
  protected:
   WriteOpsTest()
-      : catalog(open_store(temp.root()), "/home/dev"),
+      : catalog(omp::open_store(temp.root()), "/home/dev"),
         vfs(catalog, false),
         queue(catalog.feed()),
         writer(catalog, {Durability::none, true, false, "", temp.root() + "/trash"}),
@@ -193,7 +193,7 @@ class WriteOpsTest : public ::testing::Test {
   Catalog catalog;
   Vfs vfs;
   InvalidationQueue queue;
-  OmpWriter writer;
+  omp::Writer writer;
   WriteOps changes;
 };
 

@@ -17,9 +17,8 @@
 #include "core/json/json_cursor.h"
 #include "core/log/log_source.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
-namespace context {
 namespace {
 
 /// How a message differs from the one that its entry alone gives.
@@ -720,7 +719,6 @@ std::shared_ptr<const Content> refused_content(const ContextPath& path, const Er
 }
 
 }  // namespace
-}  // namespace context
 
 Error entry_too_long(std::uint64_t length) {
   return {Errc::too_large, "an entry of " + std::to_string(length) +
@@ -731,7 +729,6 @@ Error entry_too_long(std::uint64_t length) {
 Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSource> log,
                           std::shared_ptr<const BlobSource> blobs, ContextScope scope,
                           const std::function<Result<void>(std::size_t step, const std::string& message)>& take) {
-  using namespace context;
   const ContextSource source{std::move(log), std::move(blobs), dialect_of(path), path.version_below_3};
   ASSIGN_OR_RETURN(const auto plan, scope == ContextScope::whole ? whole_plan(path, source) : plan_of(path, source));
   return each_draft(path, plan, source, [&](const Draft& draft) -> Result<void> {
@@ -742,10 +739,9 @@ Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSour
 
 Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                      std::shared_ptr<const BlobSource> blobs) {
-  using namespace context;
   auto made = content_of(path, std::make_shared<const ContextSource>(ContextSource{
                                    std::move(log), std::move(blobs), dialect_of(path), path.version_below_3}));
   return !made && made.error().code == Errc::too_large ? refused_content(path, made.error()) : made;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

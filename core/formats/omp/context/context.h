@@ -16,7 +16,7 @@
 #include "core/entry/context_path.h"
 #include "core/formats/omp/log/dialect.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// The dialect of the log that the path is of.
 inline Dialect dialect_of(const ContextPath& path) {
@@ -46,4 +46,4 @@ Result<void> each_message(const ContextPath& path, std::shared_ptr<const LogSour
 Result<std::shared_ptr<const Content>> build_context(const ContextPath& path, std::shared_ptr<const LogSource> log,
                                                      std::shared_ptr<const BlobSource> blobs);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -14,7 +14,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 
 namespace {
 
@@ -500,4 +500,4 @@ std::string notes_message(const json::Document& entry) {
   return out + "}";
 }
 
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

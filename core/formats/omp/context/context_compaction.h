@@ -9,7 +9,7 @@
 
 #include "core/formats/omp/context/context_source.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 
 /// Which entries a compaction keeps besides its summary. An id that can equal no other id is nullopt.
 struct Compaction {
@@ -48,4 +48,4 @@ Result<std::optional<std::size_t>> find_notes(const ContextPath& path, const Con
 /// The message that shows the notebook in `entry`, which must be such a custom entry.
 std::string notes_message(const json::Document& entry);
 
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

@@ -13,7 +13,7 @@
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 
 namespace {
 
@@ -523,4 +523,4 @@ Result<std::string> settings_json(const ContextPath& path, const ContextSource& 
   return settings.json();
 }
 
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

@@ -12,7 +12,7 @@
 
 #include "core/formats/omp/context/context_source.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 
 /// The replacement for the content of one step, or the removal of the step.
 struct ContextEdit {
@@ -41,4 +41,4 @@ Result<ContextPlan> whole_plan(const ContextPath& path, const ContextSource& sou
 /// `],"thinkingLevel":...}`: the text of a context after its messages. Errors: io, stale.
 Result<std::string> settings_json(const ContextPath& path, const ContextSource& source);
 
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

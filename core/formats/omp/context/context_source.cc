@@ -11,7 +11,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::string_view kPayloadType = "openaiResponsesHistory";
@@ -265,4 +265,4 @@ void resolve_blobs(json::Document& entry, Dialect dialect, const BlobSource* blo
   Resolver(entry, blobs).resolve(dialect == Dialect::omp18);
 }
 
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

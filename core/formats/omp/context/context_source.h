@@ -11,7 +11,7 @@
 #include "core/formats/omp/context/context.h"
 #include "core/json/document.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 
 /// Must live as long as the context that was built from it, because parts of that are rendered when they are read.
 struct ContextSource {
@@ -58,4 +58,4 @@ void resolve_blobs(json::Document& entry, Dialect dialect, const BlobSource* blo
 /// The blob's bytes as base64 if `text` is a reference to a blob that can be read, else nullopt.
 std::optional<std::string> blob_as_base64(std::string_view text, const BlobSource* blobs);
 
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

@@ -14,7 +14,7 @@
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -192,4 +192,4 @@ Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64
   return command;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -13,7 +13,7 @@
 #include "core/json/document.h"
 #include "core/write/writer.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 inline constexpr std::size_t kMaxCommandObjects = 100'000;
 /// Bound for memory_for_json().
@@ -39,4 +39,4 @@ Result<AppendCommand> json_command(std::string text, Dialect dialect, std::int64
 /// About how much memory json_command() and its result take besides the text.
 std::uint64_t memory_for_json(std::string_view text);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

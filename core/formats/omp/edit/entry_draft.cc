@@ -12,7 +12,7 @@
 #include "core/json/document.h"
 #include "core/log/log_index.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 enum Trait : unsigned {
@@ -515,4 +515,4 @@ Result<void> complete_entry(json::Value& entry, json::Document& owner, Dialect d
   return type == EntryType::model_usage || type == EntryType::usage ? complete_usage(entry, owner) : Result<void>();
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -16,7 +16,7 @@
 #include "core/json/document.h"
 #include "core/log/log_index.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// Chosen when the entry is written.
 struct EntryStamp {
@@ -133,4 +133,4 @@ class EntryFields {
   json::Document document_;
 };
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

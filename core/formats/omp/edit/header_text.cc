@@ -12,7 +12,7 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::size_t kSlotBytes = 256;  // with the line feed (omp/FORMAT.md E2)
@@ -247,4 +247,4 @@ std::string session_folder_name(std::string_view cwd, std::string_view home, std
   return "--" + dashed(cwd.substr(cwd.starts_with('/') ? 1 : 0)) + "--";
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

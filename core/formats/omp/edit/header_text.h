@@ -9,7 +9,7 @@
 
 #include "core/formats/omp/log/dialect.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 struct NewHeader {
   Dialect dialect = Dialect::omp13;
@@ -48,4 +48,4 @@ std::string log_file_name(std::int64_t now_ms, std::string_view session_id);
 /// The folder below sessions/ for a working directory; all three paths are absolute and resolved (omp/FORMAT.md F4).
 std::string session_folder_name(std::string_view cwd, std::string_view home, std::string_view tmpdir);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -16,7 +16,7 @@
 #include "core/log/log_index.h"
 #include "core/store/blob_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::size_t kNameLength = 80;
@@ -178,7 +178,7 @@ Ordinal message_behind_dead_end(const Session& session, const Catalog& catalog) 
                                                                                                          : message;
 }
 
-std::vector<Finding> examine_omp_session(Session& session, const Catalog& catalog) {
+std::vector<Finding> examine(Session& session, const Catalog& catalog) {
   std::vector<Finding> found;
   if (const auto reading = read_for_doctor(session, found)) {
     find_dead_end(session, catalog, found);
@@ -191,4 +191,4 @@ std::vector<Finding> examine_omp_session(Session& session, const Catalog& catalo
   return found;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -14,7 +14,7 @@
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -292,4 +292,4 @@ Result<WritableState> writable_state_of(const SessionPtr& session) {
   return WritableState{dialect_of(guard.index()), header.has_slot, header.title, title_source_of(header)};
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -16,7 +16,7 @@
 #include "core/session/catalog.h"
 #include "core/store/log_writer.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// The changes to one entry. The defaults change nothing; values that are not objects stay unchanged.
 struct EntryChange {
@@ -108,4 +108,4 @@ std::string title_source_of(const Header& header);
 /// Refreshes the session. Errors: those of refreshing, and of check_writable.
 Result<WritableState> writable_state_of(const SessionPtr& session);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -18,17 +18,17 @@
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_rewrite.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/format.h"
 #include "core/formats/omp/store/log_files.h"
-#include "core/formats/omp/store/omp_format.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/log/log_index.h"
 #include "core/session/store_state.h"
 #include "core/write/new_file.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -347,13 +347,13 @@ Result<void> check_takes_logs(const Catalog& catalog, std::uint8_t store) {
 }
 
 Result<NewLogs> store_for_new_logs(const Catalog& catalog, std::string_view agent) {
-  const auto omps = catalog.stores().first_of(omp_format().agent);
+  const auto omps = catalog.stores().first_of(omp::format().agent);
   const auto pis = store_of_pi(catalog.stores());
   if (agent == kPi && pis) {
     return NewLogs{*pis, Dialect::pi};
   }
   if (!omps && !pis) {
-    return no_store_of(agent.empty() ? omp_format().agent : agent);
+    return no_store_of(agent.empty() ? omp::format().agent : agent);
   }
   const bool has_no_omp = !omps || (agent.empty() && pis && !has_folder(*catalog.stores().at(*omps)));
   const std::uint8_t store = has_no_omp ? *pis : *omps;
@@ -361,7 +361,7 @@ Result<NewLogs> store_for_new_logs(const Catalog& catalog, std::string_view agen
   if (agent == kPi && takes_omps) {
     return no_store_of(kPi);
   }
-  if (!takes_omps && agent == omp_format().agent) {
+  if (!takes_omps && agent == omp::format().agent) {
     return takes_omps.error();
   }
   return NewLogs{store, takes_omps ? Dialect::omp13 : Dialect::pi};
@@ -391,7 +391,7 @@ Result<LogPlace> write_new_log(Catalog& catalog, std::uint8_t store, const NewHe
   const LogPlace place{folder_for(header.cwd, header.dialect, catalog, store),
                        log_file_name(header.timestamp_ms, header.id), store};
   ASSIGN_OR_RETURN(auto draft, log_files(*catalog.stores().at(store)).draft(place, permissions));
-  ASSIGN_OR_RETURN(const auto nothing, omp_reader().index(*log_from_bytes(""), {}));
+  ASSIGN_OR_RETURN(const auto nothing, omp::reader().index(*log_from_bytes(""), {}));
   AppendBatch batch(*nothing, kNoEntry, header.timestamp_ms);
   RETURN_IF_ERROR(draft->write(new_header_lines(header)));
   for (const EntryDraft& entry : entries) {
@@ -448,4 +448,4 @@ Result<LogPlace> write_adopted_log(Catalog& catalog, const NewLogs& where, const
   return write_new_log(catalog, where.store, header, entries, sync, conversation.permissions);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

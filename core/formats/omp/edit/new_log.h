@@ -15,7 +15,7 @@
 #include "core/session/catalog.h"
 #include "core/write/conversation.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// Checks from the logs of a store whether it accepts logs of omp. Errors: read_only if it has logs of pi and none of
 /// omp, or if it is pi's and empty. Only the most recently changed logs are examined.
@@ -65,4 +65,4 @@ Result<LogPlace> write_fork(Catalog& catalog, const Session& source, const ForkP
 /// the source. Errors: invalid_argument if the working directory is not absolute; those of write_new_log.
 Result<LogPlace> write_adopted_log(Catalog& catalog, const NewLogs& where, const Conversation& conversation, bool sync);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

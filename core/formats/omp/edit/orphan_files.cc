@@ -4,10 +4,10 @@
 
 #include <chrono>
 
-#include "core/formats/omp/store/omp_log_change.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/os/processes.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::string_view kLogEnding = ".jsonl";
@@ -131,4 +131,4 @@ std::vector<OrphanFile> find_leftovers(const StoreSet& stores) {
   return all;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

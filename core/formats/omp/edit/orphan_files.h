@@ -7,7 +7,7 @@
 #include "core/store/finding.h"
 #include "core/store/store_set.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 struct OrphanFile {
   enum class Kind : std::uint8_t { lock, temporary, backup, blob };
@@ -26,4 +26,4 @@ std::vector<OrphanFile> find_leftovers(const SessionStore& store);
 /// The same in all stores.
 std::vector<OrphanFile> find_leftovers(const StoreSet& stores);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -9,7 +9,7 @@
 #include "core/json/base64.h"
 #include "core/json/utf8.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 /// "" if there is none.
@@ -306,7 +306,7 @@ json::Value* Persister::payload_of(json::Value& object, Place place, bool is_ele
   }
   const auto is_payload = [](const json::Value* text) {
     return text != nullptr && text->IsString() && is_at_least(json::as_string(*text), kSmallestBlob) &&
-           !json::as_string(*text).starts_with(context::kBlobPrefix);
+           !json::as_string(*text).starts_with(kBlobPrefix);
   };
   if (is_payload(payload)) {
     return payload;
@@ -317,12 +317,12 @@ json::Value* Persister::payload_of(json::Value& object, Place place, bool is_ele
   }
   payload = json::member(object, "data");
   const bool is_image = json::is_string(json::member(object, "type"), "image");
-  return is_payload(payload) && (is_image || (is_anywhere && context::has_image_mime_type(object))) ? payload : nullptr;
+  return is_payload(payload) && (is_image || (is_anywhere && has_image_mime_type(object))) ? payload : nullptr;
 }
 
 void Persister::move_to_blob(json::Value& text, std::string bytes) {
   std::string hash = sha256_hex(bytes);
-  text = json::make_string(std::string(context::kBlobPrefix).append(hash), owner_);
+  text = json::make_string(std::string(kBlobPrefix).append(hash), owner_);
   if (known_.insert(hash).second) {
     blobs_.push_back({std::move(hash), std::move(bytes)});
   }
@@ -355,4 +355,4 @@ void persist(json::Value& value, json::Document& owner, Dialect dialect, std::ve
   Persister(owner, dialect, blobs).run(value);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

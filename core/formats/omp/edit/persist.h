@@ -8,7 +8,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/json/document.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// Bytes that must be in the blob store before the line that names them is written.
 struct PendingBlob {
@@ -24,4 +24,4 @@ void persist(json::Value& value, json::Document& owner, Dialect dialect, std::ve
 /// before persist(), and only for omp18.
 void drop_replayed_signatures(json::Value& entry);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -18,7 +18,7 @@
 #include "core/entry/views.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/log_faults.h"
-#include "core/formats/omp/store/omp_log_change.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/json/change_member.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
@@ -33,7 +33,7 @@
 #include "core/store/store_parts.h"
 #include "core/views/session_facts.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::size_t kShown = 200;
@@ -458,7 +458,7 @@ Result<RepairPlan> plan_repairs(const Session& session, const Catalog& catalog) 
   return Planner(session, catalog, std::move(patient)).plan();
 }
 
-Repairer::Repairer(OmpWriter& writer, RepairSettings settings)
+Repairer::Repairer(Writer& writer, RepairSettings settings)
     : writer_(writer),
       settings_(std::move(settings)),
       copies_((settings_.copies.empty() ? state_path("repaired") : settings_.copies) + "/" + folder_of_now()) {}
@@ -578,7 +578,7 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
   // Takes over a lock without owner as an agent would. Releasing it removes the lock file.
   const SessionStore& store = store_of(leftover.place);
   const std::string path = folder_path(store.paths().sessions, leftover.place.folder);
-  ASSIGN_OR_RETURN(const auto lock, OmpFileLock::take(store.disk(), folder, path, leftover.log_file));
+  ASSIGN_OR_RETURN(const auto lock, FileLock::take(store.disk(), folder, path, leftover.log_file));
   if (leftover.kind == OrphanFile::Kind::lock) {
     return {};
   }
@@ -620,4 +620,4 @@ Result<void> Repairer::put_away(const Dir& folder, const LogPlace& place, Repair
   return disk.sync_folder(folder);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/formats/omp/edit/log_rewrite.h"
-#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/edit/orphan_files.h"
+#include "core/formats/omp/edit/writer.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// The repair of a log.
 struct RepairPlan {
@@ -39,7 +39,7 @@ struct RepairResult {
 class Repairer {
  public:
   /// `writer` must outlive this object.
-  Repairer(OmpWriter& writer, RepairSettings settings);
+  Repairer(Writer& writer, RepairSettings settings);
   /// Errors: busy (live), those of plan_repairs, stale, no_space, io; the log is then as it was.
   Result<RepairResult> mend(const SessionPtr& session);
   /// Holds the lock of the log that the file belongs to. Errors: busy if another process holds it, not_found if the
@@ -60,9 +60,9 @@ class Repairer {
   Result<void> put_away(const Dir& folder, const LogPlace& place, RepairResult& mended);
   [[nodiscard]] SessionStore& store_of(const LogPlace& place) const;
   [[nodiscard]] std::string copies_of(const LogPlace& place) const;
-  OmpWriter& writer_;
+  Writer& writer_;
   const RepairSettings settings_;
   const std::string copies_;  // this run's own folder
 };
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

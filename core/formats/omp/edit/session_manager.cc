@@ -15,7 +15,7 @@
 #include "core/store/store_parts.h"
 #include "core/views/session_views.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -50,7 +50,7 @@ struct SessionManager::Impl {
   }
   const std::shared_ptr<SessionStore> store;
   Catalog catalog;
-  OmpWriter writer;
+  Writer writer;
 };
 
 SessionManager::SessionManager(std::unique_ptr<Impl> disk, ManagerSettings settings)
@@ -359,4 +359,4 @@ Result<std::string> SessionManager::usage() const {
   return view_text(session_, *find_view("usage.json"), impl().catalog);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/entry/tree.h"
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 struct ManagerSettings {
   Dialect dialect = Dialect::omp13;  // for sessions that are created
@@ -103,4 +103,4 @@ class SessionManager {
   SessionPtr session_;
 };
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

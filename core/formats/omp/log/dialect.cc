@@ -4,39 +4,39 @@
 #include <array>
 #include <cstddef>
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
-enum class Writer : std::uint8_t { omp18, omp, pi };
+enum class WrittenBy : std::uint8_t { omp18, omp, pi };
 
 struct Row {
   std::string_view key;
   EntryType type;  // the entry type for which the key is a hint
-  Writer writer;
+  WrittenBy writer;
 };
 
 constexpr std::array kKeys = {
-    Row{"configured", EntryType::thinking_level_change, Writer::omp18},
-    Row{"resolvedModelIsFallback", EntryType::model_change, Writer::omp18},
-    Row{"tokensAfter", EntryType::compaction, Writer::omp18},
-    Row{"method", EntryType::compaction, Writer::omp18},
-    Row{"warning", EntryType::compaction, Writer::omp18},
-    Row{"providerReplayThroughEntryId", EntryType::compaction, Writer::omp18},
-    Row{"compactionThreshold", EntryType::session_init, Writer::omp18},
-    Row{"modelRole", EntryType::session_init, Writer::omp18},
-    Row{"resolvedModel", EntryType::session_init, Writer::omp18},
-    Row{"readOnly", EntryType::session_init, Writer::omp18},
-    Row{"retryFallback", EntryType::session_init, Writer::omp18},
-    Row{"workPoolYieldItems", EntryType::session_init, Writer::omp18},
-    Row{"model", EntryType::model_change, Writer::omp},
-    Row{"attribution", EntryType::custom_message, Writer::omp},
-    Row{"shortSummary", EntryType::compaction, Writer::omp},
-    Row{"preserveData", EntryType::compaction, Writer::omp},
-    Row{"modelId", EntryType::model_change, Writer::pi},
-    Row{"systemMessage", EntryType::compaction, Writer::pi},
-    Row{"usage", EntryType::compaction, Writer::pi},
-    Row{"usage", EntryType::branch_summary, Writer::pi},
+    Row{"configured", EntryType::thinking_level_change, WrittenBy::omp18},
+    Row{"resolvedModelIsFallback", EntryType::model_change, WrittenBy::omp18},
+    Row{"tokensAfter", EntryType::compaction, WrittenBy::omp18},
+    Row{"method", EntryType::compaction, WrittenBy::omp18},
+    Row{"warning", EntryType::compaction, WrittenBy::omp18},
+    Row{"providerReplayThroughEntryId", EntryType::compaction, WrittenBy::omp18},
+    Row{"compactionThreshold", EntryType::session_init, WrittenBy::omp18},
+    Row{"modelRole", EntryType::session_init, WrittenBy::omp18},
+    Row{"resolvedModel", EntryType::session_init, WrittenBy::omp18},
+    Row{"readOnly", EntryType::session_init, WrittenBy::omp18},
+    Row{"retryFallback", EntryType::session_init, WrittenBy::omp18},
+    Row{"workPoolYieldItems", EntryType::session_init, WrittenBy::omp18},
+    Row{"model", EntryType::model_change, WrittenBy::omp},
+    Row{"attribution", EntryType::custom_message, WrittenBy::omp},
+    Row{"shortSummary", EntryType::compaction, WrittenBy::omp},
+    Row{"preserveData", EntryType::compaction, WrittenBy::omp},
+    Row{"modelId", EntryType::model_change, WrittenBy::pi},
+    Row{"systemMessage", EntryType::compaction, WrittenBy::pi},
+    Row{"usage", EntryType::compaction, WrittenBy::pi},
+    Row{"usage", EntryType::branch_summary, WrittenBy::pi},
 };
 static_assert(kKeys.size() <= 32);
 
@@ -44,7 +44,7 @@ constexpr DialectHints bit_of(std::size_t row) {
   return DialectHints{1} << row;
 }
 
-constexpr DialectHints keys_of(EntryType type, Writer writer) {
+constexpr DialectHints keys_of(EntryType type, WrittenBy writer) {
   DialectHints keys = 0;
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
     keys |= kKeys[i].type == type && kKeys[i].writer == writer ? bit_of(i) : 0;
@@ -87,15 +87,15 @@ DialectHints dialect_hint_of(std::string_view key) {
 }
 
 bool has_omp18_key(DialectHints keys, EntryType type) {
-  return (keys & keys_of(type, Writer::omp18)) != 0;
+  return (keys & keys_of(type, WrittenBy::omp18)) != 0;
 }
 
 bool has_omp_key(DialectHints keys, EntryType type) {
-  return (keys & keys_of(type, Writer::omp)) != 0;
+  return (keys & keys_of(type, WrittenBy::omp)) != 0;
 }
 
 bool has_pi_key(DialectHints keys, EntryType type) {
-  return (keys & keys_of(type, Writer::pi)) != 0;
+  return (keys & keys_of(type, WrittenBy::pi)) != 0;
 }
 
 bool is_omp_type(EntryType type) {
@@ -124,4 +124,4 @@ const DialectRules& rules_of(Dialect dialect) {
   return kRules.at(static_cast<std::size_t>(dialect));
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

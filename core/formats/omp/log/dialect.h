@@ -7,7 +7,7 @@
 
 #include "core/log/log_index.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// Those of a generation of omp (CONTRACT.md 6.2, omp/FORMAT.md J3), or pi's (omp/FORMAT.md O2).
 enum class Dialect : DialectNumber { omp13, omp18, pi };
@@ -53,4 +53,4 @@ struct DialectRules {
 
 const DialectRules& rules_of(Dialect dialect);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -12,7 +12,7 @@
 #include "core/json/js_text.h"
 #include "core/log/log_source.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -242,4 +242,4 @@ Result<std::optional<std::string>> find_session_name(const LogSource& log) {
   return std::optional<std::string>();
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -12,7 +12,7 @@
 #include "core/log/log_index.h"
 #include "core/log/log_source.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 struct TitleSlot {
   std::string title;
@@ -59,4 +59,4 @@ Result<std::optional<std::string>> read_session_name(LogWindow& window, std::uin
 /// none: reading the head of a log must stay quick. Errors: io.
 Result<std::optional<std::string>> find_session_name(const LogSource& log);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

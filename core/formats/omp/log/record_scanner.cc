@@ -13,7 +13,7 @@
 #include "core/json/scan.h"
 #include "core/log/line_reader.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -629,4 +629,4 @@ void RecordScanner::mark_tail(std::uint64_t offset, ScanPoint::Phase phase) {
   }
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

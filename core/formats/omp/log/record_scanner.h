@@ -17,7 +17,7 @@
 #include "core/log/log_source.h"
 #include "core/log/record_fields.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// Measures a stretch of the log that the agents drop: finds the part of it that is not white space, and the NUL bytes
 /// at the ends of that part (omp/FORMAT.md A3 to A6). Bytes arrive in pieces.
@@ -116,4 +116,4 @@ class RecordScanner {
   std::uint64_t rescanned_ = 0;  // bytes read past the ends of dropped lines, which are read again
 };
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/json/document.h"
 #include "core/os/environment.h"
 #include "core/os/file.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -57,7 +57,7 @@ ChosenSessionDir chosen(const std::string& spelled, const std::string& where) {
 
 }  // namespace
 
-std::string own_omp_dir() {
+std::string own_dir() {
   const std::string chosen = environment_variable("PI_CODING_AGENT_DIR");
   return chosen.empty() ? environment_variable("HOME") + "/.omp/agent" : chosen;
 }
@@ -69,7 +69,7 @@ std::optional<std::string> own_pi_dir() {
 }
 
 std::vector<std::string> default_agent_dirs() {
-  std::vector<std::string> dirs{own_omp_dir()};
+  std::vector<std::string> dirs{own_dir()};
   if (auto pi = own_pi_dir()) {
     dirs.push_back(std::move(*pi));
   }
@@ -81,8 +81,8 @@ StorePaths agent_dir_paths(const std::string& agent_dir) {
   return paths_in(dir, dir, dir);
 }
 
-StorePaths own_omp_paths() {
-  const std::string dir = resolved_path(own_omp_dir());
+StorePaths own_paths() {
+  const std::string dir = resolved_path(own_dir());
   if (!environment_variable("PI_CODING_AGENT_DIR").empty()) {
     return paths_in(dir, dir, dir);
   }
@@ -111,7 +111,7 @@ bool looks_like_session_dir(const std::string& dir) {
   }
   const auto entries = folder ? folder->list() : Result<std::vector<DirEntry>>(folder.error());
   return entries && std::any_of(entries->begin(), entries->end(), [](const DirEntry& entry) {
-           return entry.type == DT_REG && is_omp_log_name(entry.name);
+           return entry.type == DT_REG && omp::is_log_name(entry.name);
          });
 }
 
@@ -127,4 +127,4 @@ bool is_session_dir(const StorePaths& paths) {
   return paths.sessions == paths.agent_dir;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

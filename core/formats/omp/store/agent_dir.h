@@ -8,17 +8,17 @@
 #include "core/base/error.h"
 #include "core/store/session_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// The default agent dir of omp, as it is spelled: $PI_CODING_AGENT_DIR, else ~/.omp/agent.
-std::string own_omp_dir();
+std::string own_dir();
 /// That of pi: ~/.pi/agent. Nothing if $PI_CODING_AGENT_DIR names one folder for both, which counts as omp's.
 std::optional<std::string> own_pi_dir();
 
 /// The paths below a given agent dir.
 StorePaths agent_dir_paths(const std::string& agent_dir);
 /// The paths of omp's default agent dir, to which the XDG rule of omp/FORMAT.md D1 applies.
-StorePaths own_omp_paths();
+StorePaths own_paths();
 
 /// A session dir of pi that the environment or pi's own settings name: a folder that a user chose, which directly
 /// contains all logs of pi, whatever their cwd (pi/FORMAT.md A2).
@@ -40,4 +40,4 @@ StorePaths session_dir_paths(const std::string& dir);
 /// True for those.
 bool is_session_dir(const StorePaths& paths);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -6,7 +6,7 @@
 #include "core/store/log_writer.h"
 #include "core/store/session_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 class LogFiles {
  public:
@@ -32,4 +32,4 @@ inline LogFiles& log_files(SessionStore& store) {
   return dynamic_cast<LogFiles&>(store);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

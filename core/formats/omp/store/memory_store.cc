@@ -11,11 +11,11 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/formats/omp/store/format.h"
 #include "core/formats/omp/store/log_files.h"
-#include "core/formats/omp/store/omp_format.h"
 #include "core/log/log_file.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -158,7 +158,7 @@ class MemoryLogWriter final : public LogWriter {
 
 class MemoryStore final : public SessionStore, public LogFiles {
  public:
-  explicit MemoryStore(Disk& disk) : SessionStore(omp_format(), {}, disk, std::make_shared<MemoryBlobs>()) {}
+  explicit MemoryStore(Disk& disk) : SessionStore(omp::format(), {}, disk, std::make_shared<MemoryBlobs>()) {}
 
   [[nodiscard]] bool present() const override { return true; }
 
@@ -265,4 +265,4 @@ std::shared_ptr<SessionStore> make_memory_store(Disk& disk) {
   return std::make_shared<MemoryStore>(disk);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -7,9 +7,9 @@
 
 #include "core/store/session_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// `disk` outlives it.
 std::shared_ptr<SessionStore> make_memory_store(Disk& disk = Disk::real());
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/entry/tree.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 
 namespace arborfs {
 namespace {
@@ -24,7 +24,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& lines) {
   const auto log = log_from_bytes(R"({"type":"session","version":3,"id":"s","cwd":"/w"})"
                                   "\n" +
                                   lines);
-  auto index = omp_reader().index(*log, {});
+  auto index = omp::reader().index(*log, {});
   EXPECT_TRUE(index);
   return std::move(*index);
 }

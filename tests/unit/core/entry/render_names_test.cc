@@ -8,7 +8,7 @@
 
 #include "core/entry/names.h"
 #include "core/entry/text.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 
@@ -20,7 +20,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& lines) {
       log_from_bytes(R"({"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"})"
                      "\n" +
                      lines);
-  auto index = omp_reader().index(*log, {});
+  auto index = omp::reader().index(*log, {});
   return index ? std::move(index).value() : nullptr;
 }
 

@@ -9,9 +9,9 @@
 
 #include "core/entry/text.h"
 #include "core/entry/text_sizes.h"
-#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/renderer.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/base64.h"
 #include "tests/support/paths.h"
 
@@ -50,14 +50,14 @@ std::string image(const std::string& data, const std::string& mime = "image/png"
 }
 
 void add_usage(UsageTotals& totals, EntryType type, std::string_view raw) {
-  if (const auto usage = find_usage(type, raw)) {
+  if (const auto usage = omp::find_usage(type, raw)) {
     totals.add(*usage);
   }
 }
 
 TextSizes details_of(const CreateResult& made) {
   TextSizes details;
-  auto delta = omp_renderer().measure(*made.log, details.next(), made.entries, nullptr);
+  auto delta = omp::renderer().measure(*made.log, details.next(), made.entries, nullptr);
   EXPECT_TRUE(delta.has_value());
   details.apply(std::move(delta).value());
   return details;
@@ -67,7 +67,7 @@ void expect_same_sizes(const TextSizes& details, const CreateResult& made) {
   ASSERT_EQ(details.size(), made.entries.size());
   for (Ordinal ordinal = 1; ordinal <= details.size(); ++ordinal) {
     const Entry& entry = made.entries[ordinal - 1];
-    const auto text = read_text(omp_renderer(), *made.log, entry.type, entry.offset, entry.length);
+    const auto text = read_text(omp::renderer(), *made.log, entry.type, entry.offset, entry.length);
     ASSERT_TRUE(text.has_value());
     EXPECT_EQ(details.text_size(ordinal), text->size()) << ordinal;
   }
@@ -92,7 +92,7 @@ TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
     std::ifstream file(item.path(), std::ios::binary);
     CreateResult made;
     made.log = log_from_bytes({std::istreambuf_iterator<char>(file), {}});
-    const auto index = omp_reader().index(*made.log, {});
+    const auto index = omp::reader().index(*made.log, {});
     ASSERT_TRUE(index.has_value());
     for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
       made.entries.push_back((*index)->entry(ordinal));
@@ -103,7 +103,8 @@ TEST(TextSizes, SizesOfTheCorpusMatchTheTexts) {
     for (const Entry& entry : made.entries) {
       add_usage(usage, entry.type, *made.log->read(entry.offset, entry.length));
     }
-    EXPECT_EQ(usage_json(details.usage(), Dialect::omp18), usage_json(usage, Dialect::omp18)) << item.path();
+    EXPECT_EQ(omp::usage_json(details.usage(), omp::Dialect::omp18), omp::usage_json(usage, omp::Dialect::omp18))
+        << item.path();
     for (const ImageRef& ref : details.images()) {
       const auto bytes = read_inline_image(*made.log, made.entries[ref.ordinal - 1], ref, 0, UINT64_MAX);
       ASSERT_TRUE(bytes.has_value());
@@ -118,7 +119,7 @@ TEST(TextSizes, GrowsByDeltas) {
                                       {EntryType::message, user("[" + image("AAAA") + "]")}});
   TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 3; ++ordinal) {
-    auto delta = omp_renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
+    auto delta = omp::renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
     ASSERT_TRUE(delta.has_value());
     EXPECT_EQ(delta->first, ordinal);
     details.apply(std::move(delta).value());
@@ -142,11 +143,11 @@ TEST(TextSizes, CountsUsageOnce) {
                                       {EntryType::message, task}});
   TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 4; ++ordinal) {
-    auto delta = omp_renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
+    auto delta = omp::renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
     ASSERT_TRUE(delta.has_value());
     details.apply(std::move(delta).value());
   }
-  EXPECT_EQ(usage_json(details.usage(), Dialect::omp13),
+  EXPECT_EQ(omp::usage_json(details.usage(), omp::Dialect::omp13),
             R"({"input":6,"output":4,"cacheRead":0,"cacheWrite":0,"premiumRequests":0,"cost":1.5})");
 }
 
@@ -168,11 +169,11 @@ TEST(TextSizes, ReportsAShrunkLogAndCancellation) {
   CreateResult made = make_log({{EntryType::message, user("\"one\"")}});
   made.entries[0].length += 100;
   const TextSizes details;
-  const auto stale = omp_renderer().measure(*made.log, details.next(), made.entries, nullptr);
+  const auto stale = omp::renderer().measure(*made.log, details.next(), made.entries, nullptr);
   ASSERT_FALSE(stale.has_value());
   EXPECT_EQ(stale.error().code, Errc::stale);
   const std::atomic<bool> cancelled = true;
-  const auto interrupted = omp_renderer().measure(*made.log, details.next(), made.entries, &cancelled);
+  const auto interrupted = omp::renderer().measure(*made.log, details.next(), made.entries, &cancelled);
   ASSERT_FALSE(interrupted.has_value());
   EXPECT_EQ(interrupted.error().code, Errc::interrupted);
 }
@@ -261,7 +262,7 @@ TEST(TextSizes, BatchEqualsOneByOne) {
   ASSERT_EQ(details.images().size(), images);
   EXPECT_TRUE(std::is_sorted(details.images().begin(), details.images().end(),
                              [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; }));
-  EXPECT_EQ(usage_json(details.usage(), Dialect::omp18), usage_json(usage, Dialect::omp18))
+  EXPECT_EQ(omp::usage_json(details.usage(), omp::Dialect::omp18), omp::usage_json(usage, omp::Dialect::omp18))
       << "sums depend on the order";
 }
 

@@ -11,8 +11,8 @@
 
 #include "core/entry/text.h"
 #include "core/entry/text_sizes.h"
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/utf8.h"
 #include "tests/support/paths.h"
 
@@ -28,7 +28,7 @@ std::string file_bytes(const fs::path& path) {
 
 std::string text_of(EntryType type, std::string_view raw) {
   std::string out;
-  render_text(type, raw, out);
+  omp::render_text(type, raw, out);
   return out;
 }
 
@@ -51,24 +51,24 @@ bool is_harmless(std::string_view text) {
 void check_entry(EntryType type, const std::string& raw) {
   const std::string text = text_of(type, raw);
   std::string slow;
-  render_text_slowly(type, raw, slow);
-  const TextMeasure measure = measure_text(type, raw);
+  omp::render_text_slowly(type, raw, slow);
+  const TextMeasure measure = omp::measure_text(type, raw);
   std::vector<ImageRef> images;
-  find_images(1, type, raw, images);
+  omp::find_images(1, type, raw, images);
 
   EXPECT_EQ(text, slow) << raw.substr(0, 2000);
-  EXPECT_EQ(text_size(type, raw), text.size()) << raw.substr(0, 2000);
+  EXPECT_EQ(omp::text_size(type, raw), text.size()) << raw.substr(0, 2000);
   EXPECT_EQ(measure.size, text.size()) << raw.substr(0, 2000);
   EXPECT_TRUE(measure.images.empty() || measure.images.size() == images.size()) << raw.substr(0, 2000);
   EXPECT_TRUE(is_harmless(text)) << raw.substr(0, 2000);
   EXPECT_EQ(text.back(), '\n');
   EXPECT_TRUE(text.size() < 2 || text[text.size() - 2] != '\n') << raw.substr(0, 2000);
-  EXPECT_TRUE(is_harmless(first_words(type, raw, 60)));
+  EXPECT_TRUE(is_harmless(omp::first_words(type, raw, 60)));
 }
 
 void for_each_entry(const std::string& log_bytes, const std::function<void(const LogIndex&, Ordinal, std::string)>& f) {
   const auto log = log_from_bytes(log_bytes);
-  const auto index = omp_reader().index(*log, {});
+  const auto index = omp::reader().index(*log, {});
   ASSERT_TRUE(index.has_value());
   for (Ordinal ordinal = 1; ordinal <= (*index)->size(); ++ordinal) {
     auto raw = log->read((*index)->entry(ordinal).offset, (*index)->length(ordinal));
@@ -255,9 +255,9 @@ TEST(RenderText, TooLongEntriesAreNotParsed) {
   const std::string text = text_of(EntryType::message, raw);
   EXPECT_EQ(text, "This entry of " + std::to_string(raw.size()) +
                       " bytes is too long to be shown as text; its JSON is in entries/.\n");
-  EXPECT_EQ(text_size(EntryType::message, raw), text.size());
+  EXPECT_EQ(omp::text_size(EntryType::message, raw), text.size());
   const auto log = log_from_bytes("short");
-  const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, raw.size());
+  const auto read = read_text(omp::renderer(), *log, EntryType::message, 0, raw.size());
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(*read, text);
 }
@@ -267,12 +267,12 @@ TEST(RenderText, GrowingTextsAreLimited) {
   const std::string raw = std::string(kDepth, '[') + std::string(kDepth, ']');
   const std::string text = text_of(EntryType::none, raw);
   EXPECT_NE(text.find("too long"), std::string::npos);
-  EXPECT_EQ(text_size(EntryType::none, raw), text.size());
+  EXPECT_EQ(omp::text_size(EntryType::none, raw), text.size());
 }
 
 TEST(RenderText, ReadTextReportsAShrunkLog) {
   const auto log = log_from_bytes("{}");
-  const auto read = read_text(omp_renderer(), *log, EntryType::message, 0, 10);
+  const auto read = read_text(omp::renderer(), *log, EntryType::message, 0, 10);
   ASSERT_FALSE(read.has_value());
   EXPECT_EQ(read.error().code, Errc::stale);
 }
@@ -280,10 +280,10 @@ TEST(RenderText, ReadTextReportsAShrunkLog) {
 TEST(RenderText, FirstWordsAreOneShortLine) {
   const std::string call =
       R"({"message":{"role":"assistant","content":[{"type":"toolCall","name":"bash","arguments":{"command":"ls"}}]}})";
-  EXPECT_EQ(first_words(EntryType::message, call, 60), "bash command: ls");
-  EXPECT_EQ(first_words(EntryType::message, R"({"message":{"role":"user","content":"`a.csv` has a gap"}})", 60),
+  EXPECT_EQ(omp::first_words(EntryType::message, call, 60), "bash command: ls");
+  EXPECT_EQ(omp::first_words(EntryType::message, R"({"message":{"role":"user","content":"`a.csv` has a gap"}})", 60),
             "`a.csv` has a gap");
-  EXPECT_EQ(first_words(EntryType::message, R"({"message":{"role":"user","content":"one\ntwo three"}})", 9),
+  EXPECT_EQ(omp::first_words(EntryType::message, R"({"message":{"role":"user","content":"one\ntwo three"}})", 9),
             "one two …");
 }
 

@@ -11,8 +11,8 @@
 #include "core/entry/text.h"
 #include "core/entry/text_sizes.h"
 #include "core/entry/views.h"
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/document.h"
 #include "core/views/session_views.h"
 #include "tests/support/paths.h"
@@ -43,7 +43,7 @@ struct Session {
 Session session_of(const std::string& lines) {
   Session session;
   session.log = log_from_bytes(kHeader + lines);
-  auto index = omp_reader().index(*session.log, {});
+  auto index = omp::reader().index(*session.log, {});
   EXPECT_TRUE(index.has_value());
   session.index = std::move(index).value();
   return session;
@@ -68,7 +68,7 @@ FirstWords words_in(const Session& session) {
   return [&session](Ordinal ordinal) -> std::string {
     const Entry& entry = session.index->entry(ordinal);
     const auto raw = session.log->read(entry.offset, entry.length);
-    return raw ? first_words(entry.type, *raw, 60) : "";
+    return raw ? omp::first_words(entry.type, *raw, 60) : "";
   };
 }
 
@@ -79,7 +79,7 @@ std::string no_words(Ordinal /*ordinal*/) {
 std::string transcript(const Session& session, const std::vector<Ordinal>& path) {
   const auto text_size = [&session](Ordinal ordinal) {
     const Entry& entry = session.index->entry(ordinal);
-    const auto text = read_text(omp_renderer(), *session.log, entry.type, entry.offset, entry.length);
+    const auto text = read_text(omp::renderer(), *session.log, entry.type, entry.offset, entry.length);
     return text ? std::uint64_t{text->size()} : 0;
   };
   std::vector<PeopleStep> steps;
@@ -87,7 +87,7 @@ std::string transcript(const Session& session, const std::vector<Ordinal>& path)
     steps.push_back({ordinal});
   }
   const TranscriptParts parts{[](std::string_view) { return true; }, text_size};
-  const auto content = build_transcript(transcript_steps(*session.index, steps, parts), session.log, omp_renderer());
+  const auto content = build_transcript(transcript_steps(*session.index, steps, parts), session.log, omp::renderer());
   auto bytes = content->read_all();
   EXPECT_TRUE(bytes.has_value());
   return bytes ? std::move(bytes).value() : "";

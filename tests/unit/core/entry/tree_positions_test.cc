@@ -12,7 +12,7 @@
 #include "core/formats/claude/format.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/goat/format.h"
-#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/format.h"
 #include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/log/log_reader.h"
@@ -27,8 +27,8 @@ using testing::SaidRow;
 constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> formats{&omp_format(),      &pi_format(),    &opal::format(),
-                                                  &opencode_format(), &goat::format(), &claude::format(),
+  static const std::vector<const Format*> formats{&omp::format(),     &omp::pi_format(), &opal::format(),
+                                                  &opencode_format(), &goat::format(),   &claude::format(),
                                                   &codex::format()};
   return formats;
 }
@@ -120,25 +120,25 @@ TEST(TreePositions, EntriesWithoutIdsAreDrawnEachForItself) {
   for (int row = 0; row < 5; ++row) {
     text += R"({"type":"custom","parentId":null,"n":)" + std::to_string(row) + "}\n";
   }
-  const auto index = index_of(omp_format(), text);
+  const auto index = index_of(omp::format(), text);
   EXPECT_EQ(drawn_in(*index), (std::vector<Ordinal>{1, 2, 3, 4, 5}));
 }
 
 TEST(TreePositions, ARepeatedRowIsBelowTheFirstAndHasItsChildren) {
-  const auto index = index_of(omp_format(), testing::log_text_of("omp", {{"a", "", "user", "x"},
-                                                                         {"b", "a", "assistant", "y"},
-                                                                         {"a", "", "user", "x"},
-                                                                         {"c", "b", "user", "z"}}));
+  const auto index = index_of(omp::format(), testing::log_text_of("omp", {{"a", "", "user", "x"},
+                                                                          {"b", "a", "assistant", "y"},
+                                                                          {"a", "", "user", "x"},
+                                                                          {"c", "b", "user", "z"}}));
   EXPECT_EQ(drawn_in(*index), (std::vector<Ordinal>{1, 3, 2, 4}));
   EXPECT_EQ(index->tips(), std::vector<Ordinal>{4});
 }
 
 TEST(TreePositions, AnIdThatIsUsedAgainElsewhereKeepsTheChildrenOfEachPlace) {
-  const auto index = index_of(omp_format(), testing::log_text_of("omp", {{"a", "", "user", "x"},
-                                                                         {"b", "a", "assistant", "y"},
-                                                                         {"c", "b", "user", "z"},
-                                                                         {"b", "c", "assistant", "other"},
-                                                                         {"d", "b", "user", "w"}}));
+  const auto index = index_of(omp::format(), testing::log_text_of("omp", {{"a", "", "user", "x"},
+                                                                          {"b", "a", "assistant", "y"},
+                                                                          {"c", "b", "user", "z"},
+                                                                          {"b", "c", "assistant", "other"},
+                                                                          {"d", "b", "user", "w"}}));
   EXPECT_EQ(drawn_in(*index), (std::vector<Ordinal>{1, 2, 3, 4, 5}));
   EXPECT_EQ(index->tips(), std::vector<Ordinal>{5});
 }

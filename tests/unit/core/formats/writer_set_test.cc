@@ -1,7 +1,7 @@
 // The writers of all formats as one: where calls go, and how formats refuse the verbs that they do not support.
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/write/writer.h"
@@ -34,7 +34,8 @@ class OfTwoFormats : public ::testing::Test {
   }
   TempStore omp;
   TempStore foreign;
-  Catalog catalog{StoreSet({open_store(omp.root()), std::make_shared<ForeignStore>(foreign.root())}), "/home/dev", ""};
+  Catalog catalog{StoreSet({omp::open_store(omp.root()), std::make_shared<ForeignStore>(foreign.root())}), "/home/dev",
+                  ""};
   SessionPtr ours;
   SessionPtr theirs;
 };

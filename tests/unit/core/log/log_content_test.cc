@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "core/entry/content.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/log/log_file.h"
 #include "tests/unit/log_test_support.h"
 
@@ -109,7 +109,7 @@ TEST_F(LogFiles, HeadThatGrowsInDecodingIsReadWhole) {
   bytes += title;
   add("\"}\n");
   const auto log = open(bytes);
-  const auto header = read_header(*log);
+  const auto header = omp::read_header(*log);
   ASSERT_TRUE(header.has_value());
   EXPECT_TRUE(header->valid) << header->problem;
   EXPECT_EQ(header->title.size(), 450U);

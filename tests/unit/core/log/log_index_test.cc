@@ -75,7 +75,7 @@ TEST(LogIndexHeader, LaterSessionLinesAreNotEntries) {
   EXPECT_EQ(older->entry_at_value(2), kNoEntry);
   EXPECT_EQ(older->entry_at_value(3), 2U);
   const auto younger = build(bytes + "{\"type\":\"reset_boundary\"}\n");
-  EXPECT_EQ(dialect_of(*younger), Dialect::omp18);
+  EXPECT_EQ(omp::dialect_of(*younger), omp::Dialect::omp18);
   EXPECT_EQ(younger->size(), 4U);
 }
 
@@ -95,23 +95,23 @@ TEST(LogIndexDialect, IsDetectedFromKeysWithoutATitleSlot) {
                                          {"session_init", R"("compactionThreshold":{"thresholdTokens":9})"},
                                          {"session_init", R"("retryFallback":[])"}}) {
     const auto dialect = [](const std::string& type, const std::string& between, const std::string& member) {
-      return dialect_of(*build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n"));
+      return omp::dialect_of(*build(kHeader + R"({"type":")" + type + R"(","id":"a",)" + between + member + "}\n"));
     };
     std::string escaped = row.member;
     escaped.replace(1, 1, "\\u00" + std::string(1, "67"[escaped[1] >= 'p']) + "0123456789abcdef"[escaped[1] % 16]);
-    EXPECT_EQ(dialect(row.type, "", row.member), Dialect::omp18) << row.member;
-    EXPECT_EQ(dialect(row.type, "\n", row.member), Dialect::omp18) << row.member << " on a line of its own";
-    EXPECT_EQ(dialect(row.type, "", escaped), Dialect::omp18) << escaped;
-    EXPECT_EQ(dialect(row.type, "\n", escaped), Dialect::omp18) << escaped << " on a line of its own";
-    EXPECT_EQ(dialect(row.type, "", R"("data":{)" + row.member + "}"), Dialect::omp13) << "inside another member";
-    EXPECT_EQ(dialect("custom", "", row.member), Dialect::omp13) << row.member << " of another type";
+    EXPECT_EQ(dialect(row.type, "", row.member), omp::Dialect::omp18) << row.member;
+    EXPECT_EQ(dialect(row.type, "\n", row.member), omp::Dialect::omp18) << row.member << " on a line of its own";
+    EXPECT_EQ(dialect(row.type, "", escaped), omp::Dialect::omp18) << escaped;
+    EXPECT_EQ(dialect(row.type, "\n", escaped), omp::Dialect::omp18) << escaped << " on a line of its own";
+    EXPECT_EQ(dialect(row.type, "", R"("data":{)" + row.member + "}"), omp::Dialect::omp13) << "inside another member";
+    EXPECT_EQ(dialect("custom", "", row.member), omp::Dialect::omp13) << row.member << " of another type";
   }
 }
 
 TEST(LogIndexDialect, MayChangeWithGrowth) {
   const std::string bytes = kHeader + "{\"id\":\"a\"}\n";
   const auto index = build(bytes);
-  EXPECT_EQ(dialect_of(*index), Dialect::omp13);
+  EXPECT_EQ(omp::dialect_of(*index), omp::Dialect::omp13);
   const auto grown = log_from_bytes(bytes + R"({"type":"compaction","id":"b","method":"soft"})" + "\n");
   const auto growth = index->read_growth(*grown);
   ASSERT_TRUE(growth);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/scan.h"
 #include "core/log/log_source.h"
 
@@ -16,7 +16,7 @@ std::unique_ptr<LogIndex> index_of(const std::string& members) {
   const std::string log =
       "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-02-16T10:20:30.000Z\"}\n{" + members +
       ",\"deep\":" + deep + "}\n";
-  auto index = omp_reader().index(*log_from_bytes(log), {});
+  auto index = omp::reader().index(*log_from_bytes(log), {});
   EXPECT_TRUE(index);
   EXPECT_EQ((*index)->size(), 1U);
   return std::move(*index);

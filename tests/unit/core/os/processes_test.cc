@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "core/formats/omp/store/omp_log_change.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/os/disk.h"
 #include "tests/support/child.h"
 #include "tests/support/failing_memory.h"
@@ -129,21 +129,21 @@ TEST_F(ProcessesTest, ZombieIsDeadAndHoldsNoLock) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const testing::Child owner([&] {
-    const auto lock = OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl");
+    const auto lock = omp::FileLock::take(Disk::real(), folder_, path, "log.jsonl");
     if (lock && ::write(ends[1], "x", 1) == 1) {
       ::pause();
     }
   });
   char taken = 0;
   ASSERT_EQ(::read(ends[0], &taken, 1), 1);
-  const long holder = lock_file_pid(folder_, "log.jsonl");
+  const long holder = omp::lock_file_pid(folder_, "log.jsonl");
   EXPECT_TRUE(is_process_alive(holder));
-  EXPECT_EQ(OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms).error().code, Errc::busy);
+  EXPECT_EQ(omp::FileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms).error().code, Errc::busy);
   ::kill(static_cast<pid_t>(holder), SIGKILL);
   siginfo_t info{};
   ::waitid(P_PID, static_cast<id_t>(holder), &info, WEXITED | WNOWAIT);
   EXPECT_FALSE(is_process_alive(holder));
-  EXPECT_TRUE(OmpFileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms));
+  EXPECT_TRUE(omp::FileLock::take(Disk::real(), folder_, path, "log.jsonl", 0ms));
   ::close(ends[0]);
   ::close(ends[1]);
 }

@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/search/indexer.h"
 #include "core/search/search.h"
 #include "core/search/terms.h"
@@ -313,7 +313,7 @@ class SearchIndexTest : public ::testing::Test {
   const std::string folder = temp.root() + "/cache/arborfs";
   std::mt19937 random{7};
   int ages = 0;
-  Catalog catalog{open_store(temp.root()), "/home/dev", ""};
+  Catalog catalog{omp::open_store(temp.root()), "/home/dev", ""};
   std::optional<SearchIndex> index{std::in_place, folder};
 };
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/search/search.h"
 #include "tests/support/temp_store.h"
 
@@ -30,7 +30,7 @@ class QueryChecks : public ::testing::Test {
     return checked ? "" : checked.error().message;
   }
   TempStore temp;
-  Catalog catalog{open_store(temp.root()), "/home/dev", ""};
+  Catalog catalog{omp::open_store(temp.root()), "/home/dev", ""};
 };
 
 TEST_F(QueryChecks, AgentsNeedAStore) {

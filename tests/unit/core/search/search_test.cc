@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/json/utf8.h"
 #include "tests/support/temp_store.h"
 
@@ -118,7 +118,7 @@ class SearchIn : public ::testing::Test {
     return found;
   }
   TempStore temp;
-  Catalog catalog{open_store(temp.root()), "/home/dev", ""};
+  Catalog catalog{omp::open_store(temp.root()), "/home/dev", ""};
 };
 
 TEST_F(SearchIn, AllWordsMustOccurSomewhereInASession) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"
@@ -22,7 +22,7 @@ constexpr char kId[] = "aaaa000011112222";
 
 class CatalogMovesTest : public ::testing::Test {
  protected:
-  CatalogMovesTest() : catalog(open_store(temp.root()), "/home/dev") {
+  CatalogMovesTest() : catalog(omp::open_store(temp.root()), "/home/dev") {
     temp.write(kFolder, kName, TempStore::two_entries());
     catalog.rescan();
     session = catalog.view()->by_id.front().second;

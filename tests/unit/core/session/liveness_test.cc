@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -30,7 +30,7 @@ class LivenessTest : public ::testing::Test {
   }
   /// By folder.
   std::map<std::string, State> states() {
-    Catalog catalog(open_store(store.root()), "/home/dev");
+    Catalog catalog(omp::open_store(store.root()), "/home/dev");
     catalog.rescan();
     std::map<std::string, State> found;
     for (const auto& [id, session] : catalog.view()->by_id) {
@@ -57,7 +57,7 @@ TEST_F(LivenessTest, LockFilesOfOtherProcessesAreHeld) {
 
 TEST_F(LivenessTest, MissingFolderHoldsNothing) {
   add("-gone");
-  Catalog catalog(open_store(store.root()), "/home/dev");
+  Catalog catalog(omp::open_store(store.root()), "/home/dev");
   catalog.rescan();
   const auto session = catalog.view()->by_id.front().second;
   std::filesystem::remove_all(store.sessions() / "-gone");

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/edit/omp_writer.h"
-#include "core/formats/omp/store/omp_format.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/edit/writer.h"
+#include "core/formats/omp/store/format.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/views/session_facts.h"
 #include "core/views/session_views.h"
@@ -41,7 +41,7 @@ std::string json_of(const Session& session, const Catalog& catalog) {
 
 class AgentOfSession : public ::testing::Test {
  protected:
-  AgentOfSession() : catalog(open_store(temp.root()), "/home/dev") {}
+  AgentOfSession() : catalog(omp::open_store(temp.root()), "/home/dev") {}
   SessionPtr put(const std::string& id, const std::string& lines, const std::string& name = "log") {
     temp.write("-work", name, TempStore::header(id, "/work") + "\n" + lines);
     catalog.rescan();
@@ -64,7 +64,7 @@ TEST_F(AgentOfSession, HeaderDecidesUntilTheIndexIsRead) {
   EXPECT_EQ(omp->format_name(), "omp-jsonl");
   EXPECT_EQ(pi->agent(), "pi");
   EXPECT_EQ(pi->format_name(), "pi-jsonl");
-  EXPECT_EQ(&pi->format(), &omp_format());
+  EXPECT_EQ(&pi->format(), &omp::format());
   EXPECT_TRUE(is_listed(omp, "omp") && is_listed(pi, "pi"));
   EXPECT_FALSE(is_listed(omp, "pi") || is_listed(pi, "omp"));
   ASSERT_TRUE(pi->refresh(Depth::index));
@@ -177,7 +177,7 @@ class ForeignSession : public ::testing::Test {
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
-  OmpWriter writer;
+  omp::Writer writer;
   SessionPtr session;
 };
 
@@ -257,7 +257,7 @@ TEST_F(ForeignSession, EveryWriteSaysThatItIsOnlyRead) {
   EXPECT_EQ(writer.create({"/tmp", "", "", ""}).error().code, Errc::read_only);
   WriteSettings deleting;
   deleting.allow_delete = true;
-  expect_refused(OmpWriter(catalog, deleting).remove(session, true).error());
+  expect_refused(omp::Writer(catalog, deleting).remove(session, true).error());
   const auto status = session_status(*session, catalog);
   EXPECT_FALSE(status.writable);
   EXPECT_EQ(status.read_only_reason, "sessions of heron can be read but not changed");

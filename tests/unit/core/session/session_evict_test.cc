@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session.h"
@@ -24,7 +24,7 @@ constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
 class EvictTest : public ::testing::Test {
  protected:
-  EvictTest() : catalog(open_store(temp.root()), "/home/dev", "") {
+  EvictTest() : catalog(omp::open_store(temp.root()), "/home/dev", "") {
     temp.write(kFolder, kName, TempStore::two_entries());
     rest(kName);
     catalog.rescan();
@@ -238,7 +238,7 @@ TEST_F(EvictTest, UnusedIndexesAreKeptUpToALimit) {
 TEST_F(EvictTest, SlowlyLoadedIndexIsKeptForItsReader) {
   temp.append(kFolder, kName, TempStore::user("e3", "e2", "three") + "\n");
   rest(kName);
-  Catalog sparing(open_store(temp.root()), "/home/dev", "", 0);
+  Catalog sparing(omp::open_store(temp.root()), "/home/dev", "", 0);
   sparing.rescan();
   const auto slow = sparing.at({kFolder, std::string(kName) + ".jsonl"});
   ASSERT_TRUE(slow);

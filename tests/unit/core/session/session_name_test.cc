@@ -12,7 +12,7 @@
 #include "core/formats/claude/format.h"
 #include "core/formats/codex/format.h"
 #include "core/formats/goat/format.h"
-#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/format.h"
 #include "core/formats/opal/format.h"
 #include "core/formats/opencode/opencode_format.h"
 #include "core/formats/registry.h"
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kColumns = 200;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> all{&omp_format(),   &pi_format(),      &opal::format(), &opencode_format(),
+  static const std::vector<const Format*> all{&omp::format(),  &omp::pi_format(), &opal::format(), &opencode_format(),
                                               &goat::format(), &claude::format(), &codex::format()};
   return all;
 }

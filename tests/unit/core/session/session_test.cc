@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/session/watcher.h"
 #include "core/views/session_facts.h"
@@ -37,7 +37,7 @@ std::string bytes_of(const SessionPtr& session, const ViewRow& row, std::uint32_
 
 class SessionTest : public ::testing::Test {
  protected:
-  SessionTest() : catalog(open_store(temp.root()), "/home/dev") {}
+  SessionTest() : catalog(omp::open_store(temp.root()), "/home/dev") {}
   SessionPtr only() {
     catalog.rescan();
     const auto view = catalog.view();

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "tests/support/temp_store.h"
@@ -21,7 +21,7 @@ constexpr char kName[] = "2026-02-16T10-20-30-000Z_aaaa000011112222";
 
 class TouchedSessionTest : public ::testing::Test {
  protected:
-  TouchedSessionTest() : catalog(open_store(temp.root()), "/home/dev") {
+  TouchedSessionTest() : catalog(omp::open_store(temp.root()), "/home/dev") {
     temp.write(kFolder, kName, TempStore::two_entries());
     catalog.rescan();
     session = catalog.view()->by_id.front().second;

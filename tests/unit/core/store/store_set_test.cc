@@ -12,11 +12,11 @@
 #include <optional>
 
 #include "core/base/hash.h"
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/format.h"
 #include "core/formats/omp/store/memory_store.h"
-#include "core/formats/omp/store/omp_format.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/write/writer.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/unreadable.h"
@@ -38,8 +38,8 @@ std::string session_of(const std::string& id, const std::string& words) {
 
 class StoreSetTest : public ::testing::Test {
  protected:
-  static std::shared_ptr<SessionStore> store_of(const TempStore& temp, const Format& format = omp_format()) {
-    return make_omp_store(agent_dir_paths(temp.root()), Disk::real(), format);
+  static std::shared_ptr<SessionStore> store_of(const TempStore& temp, const Format& format = omp::format()) {
+    return omp::make_store(omp::agent_dir_paths(temp.root()), Disk::real(), format);
   }
   StoreSet both() const { return StoreSet({store_of(first), store_of(second)}); }
   [[nodiscard]] std::string state() const { return first.root() + "/state"; }
@@ -98,7 +98,7 @@ TEST_F(StoreSetTest, ATakenSecondIdGetsANumber) {
   first.write(kFolder, kName, session_of(kId, "one"));
   second.write(kFolder, kName, session_of(kId, "two"));
   second.write(kFolder, "2026-02-16T10-20-30-000Z_b", session_of(kId, "three"));
-  Catalog catalog(StoreSet({store_of(first), store_of(second, pi_format())}), "/home/nobody", "");
+  Catalog catalog(StoreSet({store_of(first), store_of(second, omp::pi_format())}), "/home/nobody", "");
   catalog.rescan();
   EXPECT_EQ(ids_of(catalog), (std::vector<std::string>{kId, taken, taken + "~2"}));
   EXPECT_EQ(catalog.view()->by_id_prefix(taken)->store().format().agent, "pi");
@@ -147,7 +147,7 @@ TEST_F(StoreSetTest, WritesAndMovedLeavesStayWithTheirStore) {
   {
     Catalog catalog(both(), "/home/nobody", state());
     catalog.rescan();
-    OmpWriter writer(catalog, WriteSettings{});
+    omp::Writer writer(catalog, WriteSettings{});
     const auto two = catalog.at({kFolder, kFile, 1});
     ASSERT_TRUE(two->refresh(Depth::index));
     ASSERT_TRUE(writer.branch(two, "e1"));
@@ -171,9 +171,9 @@ TEST_F(StoreSetTest, WritesAndMovedLeavesStayWithTheirStore) {
 
 TEST_F(StoreSetTest, NewSessionsGoToTheFirstStoreOfOmp) {
   first.write(kFolder, kName, session_of(kId, "one"));
-  Catalog catalog(StoreSet({store_of(first, pi_format()), store_of(second)}), "/home/nobody", "");
+  Catalog catalog(StoreSet({store_of(first, omp::pi_format()), store_of(second)}), "/home/nobody", "");
   catalog.rescan();
-  OmpWriter writer(catalog, WriteSettings{});
+  omp::Writer writer(catalog, WriteSettings{});
   NewSession wanted;
   wanted.cwd = "/work/new";
   const auto made = writer.create(wanted);
@@ -183,9 +183,9 @@ TEST_F(StoreSetTest, NewSessionsGoToTheFirstStoreOfOmp) {
 }
 
 TEST_F(StoreSetTest, WithoutAStoreOfOmpNewSessionsAreOfPi) {
-  Catalog catalog(StoreSet(store_of(first, pi_format())), "/home/nobody", "");
+  Catalog catalog(StoreSet(store_of(first, omp::pi_format())), "/home/nobody", "");
   catalog.rescan();
-  OmpWriter writer(catalog, WriteSettings{});
+  omp::Writer writer(catalog, WriteSettings{});
   NewSession wanted;
   wanted.cwd = "/work/new";
   wanted.agent = "omp";
@@ -203,7 +203,7 @@ TEST_F(StoreSetTest, WithoutAStoreOfOmpNewSessionsAreOfPi) {
 TEST_F(StoreSetTest, WithoutAStoreOfPiNoSessionOfPiIsCreated) {
   Catalog catalog(StoreSet(store_of(first)), "/home/nobody", "");
   catalog.rescan();
-  OmpWriter writer(catalog, WriteSettings{});
+  omp::Writer writer(catalog, WriteSettings{});
   NewSession wanted;
   wanted.cwd = "/work/new";
   wanted.agent = "pi";
@@ -243,7 +243,9 @@ TEST_P(BrokenStoreTest, HidesNoOtherAndSaysWhy) {
   good.write(kFolder, kName, session_of(kId, "one"));
   bad.write(kFolder, kName, session_of("bbbb000011112222", "two"));
   GetParam().apply(bad);
-  const auto open = [](const TempStore& temp) { return make_omp_store(agent_dir_paths(temp.root()), Disk::real()); };
+  const auto open = [](const TempStore& temp) {
+    return omp::make_store(omp::agent_dir_paths(temp.root()), Disk::real());
+  };
   std::optional<arborfs::testing::Unreadable> unreadable;
   if (std::string(GetParam().name) == "Unreadable") {
     unreadable.emplace(bad.sessions());

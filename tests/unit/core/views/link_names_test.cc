@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/formats/omp/store/agent_dir.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -36,7 +36,7 @@ std::string local(const char* format) {
 
 class LinkNamesTest : public ::testing::Test {
  protected:
-  LinkNamesTest() : catalog(make_omp_store(agent_dir_paths(temp.root()), Disk::real()), "/home/dev") {}
+  LinkNamesTest() : catalog(omp::make_store(omp::agent_dir_paths(temp.root()), Disk::real()), "/home/dev") {}
 
   static std::string header(const std::string& id, const std::string& title, const std::string& time = kTime,
                             const std::string& cwd = "/work") {

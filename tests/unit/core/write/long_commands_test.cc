@@ -41,14 +41,14 @@ TEST(ParseInPlace, LeavesStringsInTheText) {
 TEST(MemoryForJson, CountsValuesOfTheLargestObjectOutsideStrings) {
   const std::string few = R"({"a":"[[[,,,:::\",\\","b":1})";
   const std::string many = R"({"a":[1,2,3,4,5,6,7,8,9,10]})";
-  const auto values = [](const std::string& text) { return memory_for_json(text) - text.size(); };
+  const auto values = [](const std::string& text) { return omp::memory_for_json(text) - text.size(); };
   EXPECT_EQ(values(few), values(R"({"a":"","b":1})"));
   EXPECT_GT(values(many), values(few));
   EXPECT_EQ(values(few + "\n" + many + few), values(many));
   EXPECT_GE(values("{\n\"a\":\n[1,\n2]}"), values("{\"a\":[1,2]}"));
-  EXPECT_GT(memory_for_json("{\"a\":[" + std::string(4'000'000, ',') + "]}"), kMaxCommandMemory);
+  EXPECT_GT(omp::memory_for_json("{\"a\":[" + std::string(4'000'000, ',') + "]}"), omp::kMaxCommandMemory);
   for (const std::string broken : {"\"", "{\"a\\", "]]]]}}}}", "\"\n\"\\\""}) {
-    EXPECT_GE(memory_for_json(broken), broken.size());
+    EXPECT_GE(omp::memory_for_json(broken), broken.size());
   }
 }
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/omp/edit/omp_writer.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/edit/writer.h"
+#include "core/formats/omp/store/store.h"
 #include "tests/unit/command_write_support.h"
 
 namespace arborfs {
@@ -72,16 +72,16 @@ class PartlyApart : public ::testing::Test {
     return found;
   }
   Result<Trashed> take() {
-    return transfer_.take(*store_, {kFolder, log()}, "Kites", belongings_of_omp(*store_, {kFolder, log()}));
+    return transfer_.take(*store_, {kFolder, log()}, "Kites", omp::belongings_of(*store_, {kFolder, log()}));
   }
   Result<void> restore() {
     const Trashed trashed = transfer_.trash().list().at(0);
-    return transfer_.restore(trashed, *belongings_of_omp(*store_, trashed.place));
+    return transfer_.restore(trashed, *omp::belongings_of(*store_, trashed.place));
   }
 
   TempStore temp_;
   PartlyApartDisk disk_;
-  std::shared_ptr<SessionStore> store_ = open_store(temp_.root(), disk_);
+  std::shared_ptr<SessionStore> store_ = omp::open_store(temp_.root(), disk_);
   Transfer transfer_{temp_.root() + "/trash", disk_};
   std::map<std::string, std::string> before_;
 };
@@ -150,7 +150,7 @@ TEST_F(PartlyApart, WhatAKilledRemovalLeftIsMovedWhenTheLogIsGone) {
     ASSERT_TRUE(fs::exists(there / name)) << there;
     fs::rename(there / name, folder() / name);
   }
-  ASSERT_TRUE(transfer_.finish(trashed, *belongings_of_omp(*store_, trashed.place)));
+  ASSERT_TRUE(transfer_.finish(trashed, *omp::belongings_of(*store_, trashed.place)));
   EXPECT_TRUE(files().empty());
   ASSERT_TRUE(restore());
   EXPECT_EQ(files(), before_);

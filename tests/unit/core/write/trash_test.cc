@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/formats/omp/edit/omp_writer.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/edit/writer.h"
+#include "core/formats/omp/store/store.h"
 #include "core/store/session_store.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"
@@ -38,7 +38,7 @@ class OmpTrash : public Transfer {
  public:
   explicit OmpTrash(const std::string& folder, Disk& disk = Disk::real()) : Transfer(folder, disk), trash_(folder) {}
   Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title) {
-    return Transfer::take(store, place, title, belongings_of_omp(store, place));
+    return Transfer::take(store, place, title, omp::belongings_of(store, place));
   }
   [[nodiscard]] std::vector<Trashed> list() const { return trash_.list(); }
 
@@ -53,7 +53,7 @@ TEST(Trash, FailedTrashingKeepsTheLog) {
   std::ofstream(temp.sessions() / kFolder / kName / "0.bash.log") << "output\n";
   const std::string before = bytes_of(temp.log(kFolder, kName));
   UnsyncedDisk disk;
-  const auto store = open_store(temp.root(), disk);
+  const auto store = omp::open_store(temp.root(), disk);
   OmpTrash trash(temp.root() + "/trash", disk);
   EXPECT_FALSE(trash.take(*store, {kFolder, std::string(kName) + ".jsonl"}, "Kites"));
   EXPECT_EQ(bytes_of(temp.log(kFolder, kName)), before);
@@ -77,7 +77,7 @@ TEST(Trash, TwoRemovalsOfOneSessionInOneMillisecondShareNoFolder) {
 TEST(Trash, ASessionWithALongTitleIsListed) {
   const TempStore temp;
   temp.write(kFolder, kName, TempStore::header("aaaa000011112222", "/x") + "\n");
-  const auto store = open_store(temp.root(), Disk::real());
+  const auto store = omp::open_store(temp.root(), Disk::real());
   OmpTrash trash(temp.root() + "/trash");
   ASSERT_TRUE(trash.take(*store, {kFolder, std::string(kName) + ".jsonl"}, std::string(1 << 20, 'x')));
   ASSERT_EQ(trash.list().size(), 1U);
@@ -93,13 +93,13 @@ class RestoreAcrossFileSystems : public ::testing::Test {
     std::ofstream(artifacts() / "0.bash.log") << "output\n";
     std::ofstream(artifacts() / "1.bash.log") << "more\n";
     log_ = bytes_of(temp_.log(kFolder, kName));
-    const auto store = open_store(temp_.root(), disk_);
+    const auto store = omp::open_store(temp_.root(), disk_);
     EXPECT_TRUE(trash_.take(*store, {kFolder, std::string(kName) + ".jsonl"}, "Kites"));
     disk_.set_apart(temp_.root() + "/trash");
   }
   Result<void> restore(const Trashed& trashed) {
-    const auto store = open_store(temp_.root(), disk_);
-    return trash_.restore(trashed, *belongings_of_omp(*store, trashed.place));
+    const auto store = omp::open_store(temp_.root(), disk_);
+    return trash_.restore(trashed, *omp::belongings_of(*store, trashed.place));
   }
   [[nodiscard]] std::filesystem::path artifacts() const { return temp_.sessions() / kFolder / kName; }
   void expect_restored() const {
@@ -133,7 +133,7 @@ TEST_F(RestoreAcrossFileSystems, InterruptedRestoreIsCompletedByTheNext) {
     ASSERT_TRUE(again) << "killed before operation " << at << ": " << again.error().message;
     expect_restored();
     disk_.set_apart("");
-    const auto store = open_store(temp_.root(), disk_);
+    const auto store = omp::open_store(temp_.root(), disk_);
     ASSERT_TRUE(trash_.take(*store, trashed.place, "Kites"));
     std::filesystem::rename(temp_.root() + "/trash/" + trash_.list().front().name,
                             temp_.root() + "/trash/" + trashed.name);

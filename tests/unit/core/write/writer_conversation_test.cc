@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/write/conversation.h"
 #include "tests/support/temp_store.h"
@@ -46,7 +46,7 @@ class ConversationTest : public ::testing::Test {
   }
 
   TempStore temp_;
-  Catalog catalog_{open_store(temp_.root()), "/home/sam", ""};
+  Catalog catalog_{omp::open_store(temp_.root()), "/home/sam", ""};
   std::string log_;
   int entries_ = 0;
 };

@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/formats/omp/edit/editor.h"
 #include "core/formats/omp/edit/header_text.h"
 #include "core/formats/omp/edit/new_log.h"
-#include "core/formats/omp/edit/omp_editor.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/log/log_reader.h"
 #include "core/session/liveness.h"
@@ -163,7 +163,7 @@ TEST_P(WriterTest, TitleWithoutSlotChangesOnlyTheHeader) {
 }
 
 TEST_P(WriterTest, TitleSlotIsWrittenInPlace) {
-  const std::string slot = title_slot_line("First", "user", 1771237231000);
+  const std::string slot = omp::title_slot_line("First", "user", 1771237231000);
   const auto session = stage_.add("2026-02-16T10-20-30-000Z_s1", slot + TempStore::header("s1", "/work/pi") + "\n" +
                                                                      TempStore::user("aaaa0001", "", "one") + "\n");
   const std::string before = stage_.bytes(session);
@@ -428,9 +428,9 @@ std::vector<unsigned> syncs_of_writes(Durability durability) {
   Stage stage(Storage::files, disk, settings);
   const auto session = stage.add_small();
   const std::string data(16 * 1024, 'A');
-  auto image =
-      json_command(R"({"role":"user","content":[{"type":"image","mimeType":"image/png","data":")" + data + R"("}]})",
-                   Dialect::omp13, 1771237231000);
+  auto image = omp::json_command(
+      R"({"role":"user","content":[{"type":"image","mimeType":"image/png","data":")" + data + R"("}]})",
+      omp::Dialect::omp13, 1771237231000);
   EXPECT_TRUE(image && image->drafts.at(0).blobs.size() == 1);
   std::vector<unsigned> counts;
   const auto count = [&](bool is_done) {
@@ -557,7 +557,7 @@ TEST(WriterOnDisk, RunningAgentDoesNotBlockForksAndNewSessions) {
                                  TempStore::header("s1", cwd) + "\n" + TempStore::user("aaaa0001", "", "one") + "\n");
   const testing::StandIn omp(omp_in(stage, cwd));
   ASSERT_TRUE(session->refresh(Depth::index));
-  const auto place = write_fork(stage.catalog(), *session, ForkPlan{}, false);
+  const auto place = omp::write_fork(stage.catalog(), *session, omp::ForkPlan{}, false);
   ASSERT_TRUE(place);
   const auto made = stage.writer().create({cwd, "", "", ""});
   ASSERT_TRUE(made);
@@ -690,7 +690,7 @@ TEST(WriterOnDisk, OverwrittenAppendIsReportedAsFailed) {
   EXPECT_TRUE(stage.writer().append(session, Stage::text("x")));
 }
 
-/// The changes of a stage's sessions, as OmpWriter commits them.
+/// The changes of a stage's sessions, as omp::Writer commits them.
 struct Changes {
   explicit Changes(Stage& stage)
       : editor(stage.catalog(), true,

@@ -18,9 +18,9 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/formats/omp/store/memory_store.h"
-#include "core/formats/omp/store/omp_log_change.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/json/date.h"
 #include "core/os/processes.h"
 #include "core/session/liveness.h"
@@ -29,7 +29,7 @@
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using testing::PseudoTerminal;
@@ -300,7 +300,7 @@ TEST_F(AgentLookTest, AnyPiMayHoldASessionOfASessionDir) {
   const std::string dir = store.root() + "/flat";
   std::filesystem::create_directories(dir);
   std::filesystem::rename(store.log(folder_of("A"), name_of("A")), dir + "/" + name_of("A") + ".jsonl");
-  Catalog catalog(StoreSet(make_omp_store(session_dir_paths(dir), Disk::real(), pi_format(), LogLayout::flat)),
+  Catalog catalog(StoreSet(make_store(session_dir_paths(dir), Disk::real(), pi_format(), LogLayout::flat)),
                   "/home/nobody", store.root() + "/state");
   catalog.rescan();
   const auto session = catalog.at({".", name_of("A") + ".jsonl"});
@@ -495,4 +495,4 @@ TEST_F(AgentLookTest, LeaseMakesASessionLive) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

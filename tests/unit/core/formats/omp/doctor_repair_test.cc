@@ -16,7 +16,7 @@
 #include "tests/support/stage.h"
 #include "tests/support/stand_in.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,7 +51,7 @@ class DoctorRepair : public ::testing::Test {
   }
   [[nodiscard]] std::vector<std::string> kinds(const SessionPtr& session) {
     std::vector<std::string> found;
-    for (const Finding& finding : examine_omp_session(*session, stage_.catalog())) {
+    for (const Finding& finding : examine(*session, stage_.catalog())) {
       found.emplace_back(finding.kind);
     }
     return found;
@@ -408,4 +408,4 @@ TEST_F(DoctorLeftovers, LocksOfRunningProcessesAreNotLeftovers) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/views/session_facts.h"
 #include "tests/support/stage.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,7 +167,7 @@ TEST_F(ErasedEntriesTest, RewritesThatKeepAllEntriesEraseNothing) {
 }
 
 TEST_F(ErasedEntriesTest, EntriesNewerThanTheIndexAreNotErased) {
-  const auto old = omp_reader().index(*log_from_bytes(stage_.bytes(session_)), {});
+  const auto old = omp::reader().index(*log_from_bytes(stage_.bytes(session_)), {});
   ASSERT_TRUE(old);
   const std::string id = append("mine");
   const std::string file = session_->place().file;
@@ -213,7 +213,7 @@ TEST_F(ErasedEntriesTest, RemovedSessionsAreNotWatched) {
   WriteSettings settings;
   settings.allow_delete = true;
   settings.trash = stage_.temp().root() + "/trash";
-  EXPECT_TRUE(OmpWriter(stage_.catalog(), settings).remove(session_));
+  EXPECT_TRUE(Writer(stage_.catalog(), settings).remove(session_));
   EXPECT_TRUE(fs::is_empty(state("written")));
 }
 
@@ -224,4 +224,4 @@ TEST_F(ErasedEntriesTest, StateFolderFailureFailsNoAppend) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -2,11 +2,11 @@
 #include <cstdlib>
 
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/json/base64.h"
 #include "tests/unit/log_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using test::build;
@@ -144,4 +144,4 @@ TEST(LogVectors, SplitsRandomTextLikeTheAgents) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

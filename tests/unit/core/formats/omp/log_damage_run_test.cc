@@ -5,7 +5,7 @@
 
 #include "core/formats/omp/log/record_scanner.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 struct TextMeasure {
@@ -49,4 +49,4 @@ TEST(DamageRun, SeparatesNulsFromATornRecord) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -1,10 +1,10 @@
 // Large and hostile logs: memory per entry, depth, time.
 #include <chrono>
 
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 #include "tests/unit/log_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using test::build;
@@ -117,7 +117,7 @@ TEST(LogLimits, ManyDistinctTypesKeepTheirNames) {
 
 TEST(LogLimits, CancelledScanStops) {
   const std::atomic<bool> cancelled = true;
-  auto index = omp_reader().index(*log_from_bytes(chain(10)), {&cancelled});
+  auto index = omp::reader().index(*log_from_bytes(chain(10)), {&cancelled});
   ASSERT_FALSE(index.has_value());
   EXPECT_EQ(index.error().code, Errc::interrupted);
 }
@@ -142,4 +142,4 @@ TEST(LogLimits, HugeHeaderIsInvalidButEntriesAreKept) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

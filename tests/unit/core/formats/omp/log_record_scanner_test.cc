@@ -11,7 +11,7 @@
 #include "core/formats/omp/log/record_scanner.h"
 #include "tests/unit/log_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 std::string shown(const RecordFields& record) {
@@ -238,4 +238,4 @@ TEST(RecordScanner, OddJsonIsReadAlike) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

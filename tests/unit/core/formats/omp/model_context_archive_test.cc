@@ -6,7 +6,7 @@
 
 #include "core/formats/omp/context/context_compaction.h"
 
-namespace arborfs::context {
+namespace arborfs::omp {
 namespace {
 
 std::string frame(const std::string& data, const std::string& more = "") {
@@ -70,4 +70,4 @@ TEST(ContextArchive, NoticeReplacesFramesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace arborfs::context
+}  // namespace arborfs::omp

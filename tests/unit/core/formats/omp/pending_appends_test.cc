@@ -11,7 +11,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "tests/support/stage.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -215,4 +215,4 @@ TEST_F(PendingAppendsTest, NoteOfAMissingLogIsRemoved) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

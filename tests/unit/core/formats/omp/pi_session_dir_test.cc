@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/omp/edit/omp_writer.h"
 #include "core/formats/omp/edit/orphan_files.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/log_files.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/formats/registry.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using testing::TempStore;
@@ -179,13 +179,13 @@ TEST_F(PiSessionDirTest, LogsAreTrashedAndRestored) {
   write_log("flat/" + kFile);
   const auto store = named("flat");
   Transfer trash(at("trash"), store->disk());
-  const auto taken = trash.take(*store, {".", kFile}, "", belongings_of_omp(*store, {".", kFile}));
+  const auto taken = trash.take(*store, {".", kFile}, "", belongings_of(*store, {".", kFile}));
   ASSERT_TRUE(taken) << taken.error().message;
   EXPECT_EQ(taken->path, at("flat/" + kFile));
   EXPECT_FALSE(fs::exists(at("flat/" + kFile)));
   const auto listed = trash.trash().list();
   ASSERT_EQ(listed.size(), 1U);
-  const auto restored = trash.restore(listed.front(), *belongings_of_omp(*store, listed.front().place));
+  const auto restored = trash.restore(listed.front(), *belongings_of(*store, listed.front().place));
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_TRUE(fs::exists(at("flat/" + kFile)));
 }
@@ -209,4 +209,4 @@ TEST_F(PiSessionDirTest, LeftoversAreFound) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

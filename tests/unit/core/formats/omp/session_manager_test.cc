@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/json/document.h"
 #include "tests/support/temp_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ TEST_F(SessionManagerTest, ForkForAnotherFolderIsOnDiskAtOnce) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

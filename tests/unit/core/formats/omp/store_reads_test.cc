@@ -6,13 +6,13 @@
 #include <fstream>
 #include <string>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 struct Reads {
@@ -133,4 +133,4 @@ TEST_F(StoreReads, LsReadsOnlyTheHeadOfLogs) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

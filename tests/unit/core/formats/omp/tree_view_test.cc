@@ -7,12 +7,12 @@
 #include <string>
 #include <thread>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/catalog.h"
 #include "core/views/session_views.h"
 #include "tests/support/temp_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using testing::TempStore;
@@ -70,4 +70,4 @@ TEST(TreeView, DrawingDelaysNoAppend) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -7,7 +7,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "tests/unit/json_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::int64_t kNow = 1'771'237'230'000;  // 2026-02-16T10:20:30Z
@@ -282,4 +282,4 @@ TEST(WriteDraft, EscapesAnyId) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -11,7 +11,7 @@
 #include "tests/support/paths.h"
 #include "tests/unit/json_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 TEST(TitleOfFork, IsMarkedOnceAndFitsASlot) {
@@ -164,4 +164,4 @@ TEST(WriteHeaderText, CorpusHeadersKeepTheirOtherBytes) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

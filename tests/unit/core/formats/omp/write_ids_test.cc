@@ -12,7 +12,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "tests/unit/json_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 constexpr std::int64_t kNow = 1'771'237'230'000;  // 2026-02-16T10:20:30Z
@@ -98,4 +98,4 @@ TEST(WriteIds, AreUniqueAcrossThreads) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

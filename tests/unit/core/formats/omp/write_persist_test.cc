@@ -12,7 +12,7 @@
 #include "tests/support/replay_ops.h"
 #include "tests/unit/json_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 struct Persisted {
@@ -127,4 +127,4 @@ TEST(WritePersist, DoesNotRecurse) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -16,7 +16,7 @@
 #include "tests/support/replay_ops.h"
 #include "tests/unit/json_test_support.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using conformance::ReplayOp;
@@ -138,4 +138,4 @@ TEST(WriteReplay, AppendedLinesMatchTheAgents) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -4,7 +4,7 @@
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/edit/log_rewrite.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 Result<std::string> copied(const std::string& entry, const EntryChange& change) {
@@ -84,4 +84,4 @@ TEST(EntryCopyLimits, EntriesOfMoreThan64MibAreCopiedOnlyUnchanged) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -15,7 +15,7 @@
 #include "tests/support/faulty_disk.h"
 #include "tests/support/stage.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -502,4 +502,4 @@ TEST(TransientErrors, F5AppendSucceedsAfterEachFailedOperation) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

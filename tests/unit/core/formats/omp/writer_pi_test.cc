@@ -13,17 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/log/dialect.h"
 #include "core/formats/omp/store/agent_dir.h"
-#include "core/formats/omp/store/omp_format.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/format.h"
+#include "core/formats/omp/store/store.h"
 #include "core/formats/registry.h"
 #include "core/views/session_facts.h"
 #include "tests/support/paths.h"
 #include "tests/support/stage.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -375,10 +375,10 @@ TEST(PiSessionDir, TakesAllThatAnAgentDirTakes) {
   WriteSettings settings;
   settings.allow_delete = true;
   settings.trash = temp.root() + "/trash";
-  const auto store = make_omp_store(session_dir_paths(dir), Disk::real(), pi_format(), LogLayout::flat);
+  const auto store = make_store(session_dir_paths(dir), Disk::real(), pi_format(), LogLayout::flat);
   Catalog catalog(store, "/home/nobody", temp.root() + "/state");
   catalog.rescan();
-  OmpWriter writer(catalog, settings);
+  Writer writer(catalog, settings);
   const LogPlace place{std::string(kSessionsItself), "log.jsonl"};
   const auto session = catalog.at(place);
   ASSERT_TRUE(session);
@@ -496,4 +496,4 @@ TEST_F(PiLogs, AmbiguousLogsAllowNewSessions) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

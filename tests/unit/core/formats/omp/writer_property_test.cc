@@ -11,7 +11,7 @@
 #include "tests/support/faulty_disk.h"
 #include "tests/support/stage.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using testing::Stage;
@@ -330,4 +330,4 @@ TEST_P(PropertyTest, SessionsMatchTheirModel) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -8,7 +8,7 @@
 #include "core/write/writer.h"
 #include "tests/support/stage.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using testing::Stage;
@@ -147,4 +147,4 @@ TEST(UnchangedTitle, IsNotWrittenAgain) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

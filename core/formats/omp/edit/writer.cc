@@ -1,4 +1,4 @@
-#include "core/formats/omp/edit/omp_writer.h"
+#include "core/formats/omp/edit/writer.h"
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 #include "core/formats/omp/edit/log_rewrite.h"
 #include "core/formats/omp/edit/new_log.h"
 #include "core/formats/omp/log/dialect.h"
-#include "core/formats/omp/store/omp_log_change.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/json/change_member.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
@@ -19,7 +19,7 @@
 #include "core/os/environment.h"
 #include "core/write/resolve_target.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -36,7 +36,7 @@ Result<void> check_condition(const std::optional<std::string>& if_leaf, const En
 }
 
 /// By the last known state of the log. Its present state is only known under its lock.
-Dialect dialect_of(const SessionPtr& session) {
+Dialect known_dialect(const SessionPtr& session) {
   const auto guard = session->read();
   return guard ? dialect_of(guard->index()) : Dialect::omp13;
 }
@@ -54,7 +54,7 @@ Command adding(bool force, std::uint64_t bytes, std::function<Result<void>(Appen
   Command command;
   command.policy = live_policy(force);
   command.bytes = bytes;
-  command.change = change_of<omp::LogPlan>([add = std::move(add)](omp::LogPlan& plan) {
+  command.change = change_of<LogPlan>([add = std::move(add)](LogPlan& plan) {
     const auto before = plan.batch->mark();
     auto added = add(*plan.batch);
     if (!added) {
@@ -93,20 +93,20 @@ Result<EntryDraft> model_draft(const std::string& model, Dialect dialect) {
 
 }  // namespace
 
-OmpWriter::OmpWriter(Catalog& catalog, WriteSettings settings)
-    : Writer(catalog, std::move(settings)),
+Writer::Writer(Catalog& catalog, WriteSettings settings)
+    : arborfs::Writer(catalog, std::move(settings)),
       editor_(catalog, syncs(),
               [this](const SessionPtr& session, LivePolicy policy) { return changes_.hold(session, policy); }),
       changes_(catalog, {syncs(), this->settings().write_live, {}, kTries}, editor_) {}
 
-void OmpWriter::take_back_parts() {
+void Writer::take_back_parts() {
   changes_.take_back_parts("omp");
   changes_.take_back_parts("pi");
 }
 
 /// A log of an old version, and one whose title has no place of its own, are written anew beside the present log.
-RoomWanted OmpWriter::room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) {
-  RoomWanted room = Writer::room_for(session, verb, bytes);
+RoomWanted Writer::room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) {
+  RoomWanted room = arborfs::Writer::room_for(session, verb, bytes);
   const auto guard = session->read_index();
   const bool renames = verb == "title" && guard && !guard->index().header().has_slot &&
                        !rules_of(dialect_of(guard->index())).names_by_entry;
@@ -117,7 +117,7 @@ RoomWanted OmpWriter::room_for(const SessionPtr& session, std::string_view verb,
   return room;
 }
 
-Result<void> OmpWriter::put_blobs(const Session& session, const std::vector<EntryDraft>& drafts) {
+Result<void> Writer::put_blobs(const Session& session, const std::vector<EntryDraft>& drafts) {
   for (const EntryDraft& draft : drafts) {
     for (const PendingBlob& blob : draft.blobs) {
       RETURN_IF_ERROR(session.store().blobs()->put(blob.hash, blob.bytes, syncs()));
@@ -126,7 +126,7 @@ Result<void> OmpWriter::put_blobs(const Session& session, const std::vector<Entr
   return {};
 }
 
-Result<AppendResult> OmpWriter::append(const SessionPtr& session, AppendCommand command, const std::string& at) {
+Result<AppendResult> Writer::append(const SessionPtr& session, AppendCommand command, const std::string& at) {
   return append_at(session, std::move(command), [&at](AppendBatch& batch) -> Result<void> {
     if (at.empty()) {
       return {};
@@ -138,7 +138,7 @@ Result<AppendResult> OmpWriter::append(const SessionPtr& session, AppendCommand 
 }
 
 /// A command that is too long to be in memory twice is parsed only once.
-Result<AppendResult> OmpWriter::append_text(const SessionPtr& session, AppendText wanted) {
+Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText wanted) {
   std::string& text = wanted.text;
   const bool is_json = wanted.is_json;
   constexpr std::size_t kKept = 1 << 20;
@@ -153,7 +153,7 @@ Result<AppendResult> OmpWriter::append_text(const SessionPtr& session, AppendTex
     static_cast<void>(session->refresh(Depth::index));
   }
   for (;;) {
-    const Dialect dialect = dialect_of(session);
+    const Dialect dialect = known_dialect(session);
     auto command = append_command(text, kept, dialect, is_json);
     if (command) {
       command->dialect = dialect;
@@ -161,19 +161,19 @@ Result<AppendResult> OmpWriter::append_text(const SessionPtr& session, AppendTex
       static_cast<void>(session->refresh(Depth::index));
     }
     auto written = command ? append(session, *std::move(command), wanted.at) : Result<AppendResult>(command.error());
-    if (written || !kept || dialect == dialect_of(session)) {
+    if (written || !kept || dialect == known_dialect(session)) {
       return written;
     }
   }
 }
 
-Result<void> OmpWriter::check_json(const SessionPtr& session, std::string_view text) {
-  ASSIGN_OR_RETURN(const auto command, json_command(std::string(text), dialect_of(session), now_ms()));
+Result<void> Writer::check_json(const SessionPtr& session, std::string_view text) {
+  ASSIGN_OR_RETURN(const auto command, json_command(std::string(text), known_dialect(session), now_ms()));
   return check(session, command.force);
 }
 
 /// `set_leaf` chooses the parent of the first line, under the log's lock.
-Result<AppendResult> OmpWriter::append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf) {
+Result<AppendResult> Writer::append_at(const SessionPtr& session, AppendCommand command, const SetLeaf& set_leaf) {
   RETURN_IF_ERROR(put_blobs(*session, command.drafts));
   AppendResult written;
   std::uint64_t bytes = 0;
@@ -197,7 +197,7 @@ Result<AppendResult> OmpWriter::append_at(const SessionPtr& session, AppendComma
   return written;
 }
 
-Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
+Result<AppendResult> Writer::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
   if (!std::all_of(changes.begin(), changes.end(), [](const auto& one) { return json::is_valid_utf8(one.label); })) {
     return Error{Errc::not_utf8, "a label must be UTF-8"};
   }
@@ -222,8 +222,8 @@ Result<AppendResult> OmpWriter::label(const SessionPtr& session, const std::vect
   return written;
 }
 
-Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_view title, bool force,
-                                         std::string_view source) {
+Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool force,
+                                      std::string_view source) {
   if (!json::is_valid_utf8(title)) {
     return Error{Errc::not_utf8, "a title must be UTF-8"};
   }
@@ -258,31 +258,30 @@ Result<std::string> OmpWriter::set_title(const SessionPtr& session, std::string_
 }
 
 /// `mends`: also a log that takes no other changes.
-Result<void> OmpWriter::rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write,
-                                     bool mends) {
-  const omp::Rewrite anew{write};
+Result<void> Writer::rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends) {
+  const Rewrite anew{write};
   Command command;
   command.policy = policy;
   command.is_alone = true;
   command.mends = mends;
-  command.change = change_of<omp::LogPlan>([&](omp::LogPlan& plan) -> Result<void> {
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
     plan.anew = anew;
     return {};
   });
   return changes_.make(session, std::move(command));
 }
 
-Result<void> OmpWriter::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change) {
+Result<void> Writer::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change) {
   return rewrite_with(session, live_policy(force), [&](LogDraft& draft) {
     return write_log_anew(*session, {change, {}, {}}, draft);
   });
 }
 
-Result<void> OmpWriter::rewrite(const SessionPtr& session, bool force) {
+Result<void> Writer::rewrite(const SessionPtr& session, bool force) {
   return rewrite_header(session, force, {});
 }
 
-Result<void> OmpWriter::edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live) {
+Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live) {
   const auto write = [&](LogDraft& draft) -> Result<CopiedLog> {
     ASSIGN_OR_RETURN(const auto edits, plan(*session));
     return write_log_edited(*session, edits, draft);
@@ -291,7 +290,7 @@ Result<void> OmpWriter::edit(const SessionPtr& session, const EditPlan& plan, bo
 }
 
 /// As pi does it (pi/FORMAT.md C6).
-Result<void> OmpWriter::append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force) {
+Result<void> Writer::append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force) {
   AppendCommand command;
   command.force = force;
   command.dialect = dialect;
@@ -302,8 +301,8 @@ Result<void> OmpWriter::append_name(const SessionPtr& session, const std::string
 }
 
 /// As newer agents do it: an entry that records the change, and the slot (omp/FORMAT.md E4).
-Result<void> OmpWriter::set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
-                                       const std::string& previous, bool force) {
+Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
+                                    const std::string& previous, bool force) {
   EntryFields fields("title_change");
   fields.text("title", title).text("source", source);
   if (!previous.empty()) {
@@ -313,7 +312,7 @@ Result<void> OmpWriter::set_slot_title(const SessionPtr& session, const std::str
   Command command;
   command.policy = live_policy(force);
   command.is_alone = true;
-  command.change = change_of<omp::LogPlan>([&](omp::LogPlan& plan) -> Result<void> {
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
     plan.batch->add(draft);
     plan.slot = title_slot_line(title, source, now_ms());
     return {};
@@ -322,13 +321,13 @@ Result<void> OmpWriter::set_slot_title(const SessionPtr& session, const std::str
 }
 
 /// The entry at which a branch is to end.
-struct OmpWriter::Target {
+struct Writer::Target {
   Dialect dialect = Dialect::omp13;
   Ordinal ordinal = kNoEntry;
   EntryId id;
 };
 
-Result<OmpWriter::Target> OmpWriter::find_branch(const SessionPtr& session, const std::string& target, bool force) {
+Result<Writer::Target> Writer::find_branch(const SessionPtr& session, const std::string& target, bool force) {
   ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
   Target found{known.dialect, kNoEntry, {}};
   {
@@ -348,7 +347,7 @@ Result<OmpWriter::Target> OmpWriter::find_branch(const SessionPtr& session, cons
 }
 
 /// Refuses a command if no client waits for it any more: the lock may have taken a while.
-Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& target, bool force) {
+Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& target, bool force) {
   LeafMove move;
   MovedLeaf moved;
   Command command;
@@ -383,7 +382,7 @@ Result<MovedLeaf> OmpWriter::move_leaf(const SessionPtr& session, const Target& 
   return moved;
 }
 
-Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& move) {
+Result<void> Writer::move_back(const SessionPtr& session, const LeafMove& move) {
   Command command;
   command.policy = LivePolicy::on_live;
   command.work = [&](Held& held) -> Result<void> {
@@ -405,13 +404,13 @@ Result<void> OmpWriter::move_back(const SessionPtr& session, const LeafMove& mov
   return changes_.make(session, std::move(command));
 }
 
-Result<void> OmpWriter::check_branch(const SessionPtr& session, const std::string& target) {
+Result<void> Writer::check_branch(const SessionPtr& session, const std::string& target) {
   RETURN_IF_ERROR(find_branch(session, target, false));
   return {};
 }
 
-Result<MovedLeaf> OmpWriter::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
-                                    bool force, bool pin) {
+Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
+                                 bool force, bool pin) {
   ASSIGN_OR_RETURN(const auto found, find_branch(session, target, force));
   if (summary.empty() && !pin) {
     return move_leaf(session, found, force);
@@ -440,8 +439,8 @@ Result<MovedLeaf> OmpWriter::branch(const SessionPtr& session, const std::string
   return moved;
 }
 
-Result<CreateResult> OmpWriter::fork(const SessionPtr& session, const std::string& target, bool force,
-                                     const std::optional<std::string>& title) {
+Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& target, bool force,
+                                  const std::optional<std::string>& title) {
   RETURN_IF_ERROR(writable_state_of(session));
   ForkPlan plan;
   plan.title = title;
@@ -460,7 +459,7 @@ Result<CreateResult> OmpWriter::fork(const SessionPtr& session, const std::strin
   return made_at(place);
 }
 
-Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
+Result<CreateResult> Writer::create(const NewSession& wanted) {
   if (is_below(wanted.cwd, settings().mountpoint)) {
     return Error{Errc::invalid_argument, "a mount of arborfs cannot be a working directory"};
   }
@@ -492,20 +491,20 @@ Result<CreateResult> OmpWriter::create(const NewSession& wanted) {
   return made_at(place);
 }
 
-Result<AdoptResult> OmpWriter::adopt(const Conversation& conversation, const std::string& agent) {
+Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
   ASSIGN_OR_RETURN(const auto where, store_for_new_logs(catalog(), agent));
   ASSIGN_OR_RETURN(const auto place, write_adopted_log(catalog(), where, conversation, syncs()));
   ASSIGN_OR_RETURN(auto made, made_at(place));
   return AdoptResult{std::move(made), conversation.as_text, 0};
 }
 
-Result<CreateResult> OmpWriter::made_at(const LogPlace& place) {
+Result<CreateResult> Writer::made_at(const LogPlace& place) {
   const auto session = catalog().at(place);
   return session ? Result<CreateResult>(made_of(session))
                  : Result<CreateResult>(Errc::stale, "another program has already removed the new session");
 }
 
-Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::string& cwd, bool force) {
+Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
   ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
   if (known.dialect != Dialect::pi) {
     RETURN_IF_ERROR(check_takes_logs(catalog(), session->store_number()));
@@ -532,7 +531,7 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
   if (to == from) {
     RETURN_IF_ERROR(rewrite_header(session, force, change));
   } else {
-    const omp::Rewrite anew{[&](LogDraft& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
+    const Rewrite anew{[&](LogDraft& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
     Command command;
     command.policy = live_policy(force);
     command.work = [&](Held& held) { return editor_.move(session, held, anew, to); };
@@ -542,7 +541,7 @@ Result<CreateResult> OmpWriter::move(const SessionPtr& session, const std::strin
   return made_of(session);
 }
 
-Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
+Result<void> Writer::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
@@ -552,7 +551,7 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   command.work = [&](Held& held) -> Result<void> {
     const SessionStore& store = session->store();
     Transfer transfer(settings().trash, store.disk());
-    auto taken = transfer.take(store, place, title, belongings_of_omp(store, place));
+    auto taken = transfer.take(store, place, title, belongings_of(store, place));
     held.writer->release();
     if (!taken) {
       return taken.error();
@@ -565,14 +564,14 @@ Result<void> OmpWriter::remove(const SessionPtr& session, bool force) {
   return done;
 }
 
-std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place) {
+std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place) {
   if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
     return nullptr;
   }
   return std::make_unique<NamedBelongings>(store, place.folder, [log = place.file](const Dir& folder) {
     using Role = Belonging::Role;
     Result<std::vector<Belonging>> items = std::vector<Belonging>();
-    auto names = omp_belongings(folder, log);
+    auto names = belonging_names(folder, log);
     if (!names) {
       return Result<std::vector<Belonging>>(names.error());
     }
@@ -587,4 +586,4 @@ std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const L
   });
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -1,4 +1,4 @@
-#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/renderer.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,7 +12,7 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -20,9 +20,9 @@ namespace {
 TurnImage image_of_block(const json::Value& block, const BlobSource& blobs) {
   std::string data = json::text_member(block, "data");
   TurnImage image{json::text_member(block, "mimeType"), "", ""};
-  if (!data.starts_with(context::kBlobPrefix)) {
+  if (!data.starts_with(kBlobPrefix)) {
     image.base64 = std::move(data);
-  } else if (auto bytes = context::blob_as_base64(data, &blobs)) {
+  } else if (auto bytes = blob_as_base64(data, &blobs)) {
     image.base64 = *std::move(bytes);
   } else {
     image.url = std::move(data);
@@ -186,7 +186,7 @@ std::string_view role_of(EntryType type) {
   }
 }
 
-void add_turns_of_omp(const SpokenEntry& entry, std::vector<Turn>& turns) {
+void add_spoken_turns(const SpokenEntry& entry, std::vector<Turn>& turns) {
   json::Document record;
   if (!json::parse(entry.raw, record)) {
     return;
@@ -205,7 +205,7 @@ void add_turns_of_omp(const SpokenEntry& entry, std::vector<Turn>& turns) {
   }
 }
 
-Result<void> read_turns_of_omp(const SpokenPath& spoken, const TakeTurns& take) {
+Result<void> read_spoken_turns(const SpokenPath& spoken, const TakeTurns& take) {
   const ContextScope scope = spoken.reach == Reach::path ? ContextScope::whole : ContextScope::sent;
   return each_message(spoken.path, spoken.log, spoken.blobs, scope, [&](std::size_t number, const std::string& text) {
     const ContextPath::Step& step = spoken.path.steps[number];
@@ -231,7 +231,7 @@ std::string model_of(EntryType type, std::string_view raw) {
   return skim::text_member(owner, "model");
 }
 
-class OmpRenderer : public RecordRenderer {
+class Renderer : public RecordRenderer {
  public:
   void render(EntryType type, std::string_view raw, std::string& out) const override { render_text(type, raw, out); }
   [[nodiscard]] TextMeasure measure(EntryType type, std::string_view raw) const override {
@@ -249,14 +249,14 @@ class OmpRenderer : public RecordRenderer {
     return told;
   }
   [[nodiscard]] std::string usage_json(const UsageTotals& totals, DialectNumber dialect) const override {
-    return arborfs::usage_json(totals, Dialect{dialect});
+    return omp::usage_json(totals, Dialect{dialect});
   }
   [[nodiscard]] std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const override {
-    return arborfs::first_words(type, raw, columns);
+    return omp::first_words(type, raw, columns);
   }
-  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override { add_turns_of_omp(entry, turns); }
+  void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override { add_spoken_turns(entry, turns); }
   Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override {
-    return read_turns_of_omp(spoken, take);
+    return read_spoken_turns(spoken, take);
   }
   [[nodiscard]] Saying saying(const SpokenEntry& entry) const override {
     return is_put_in(entry.raw) ? Saying() : RecordRenderer::saying(entry);
@@ -294,9 +294,9 @@ std::string usage_json(const UsageTotals& totals, Dialect dialect) {
   return text.add("cost", sum.cost).text();
 }
 
-const RecordRenderer& omp_renderer() {
-  static const OmpRenderer renderer;
+const RecordRenderer& renderer() {
+  static const Renderer renderer;
   return renderer;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

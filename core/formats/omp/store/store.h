@@ -1,19 +1,19 @@
 // The file store of omp and pi: sessions/<folder>/<timestamp>_<id>.jsonl, artifacts next to each log, breadcrumbs in
 // terminal-sessions/ (omp/FORMAT.md F); for pi also <timestamp>_<id>.jsonl in one folder (pi/FORMAT.md A2).
 // Thread-safe: it keeps no state except the paths, so that a store that appears or is replaced while mounted is found
-// at the next call (CONTRACT.md 7.8). It is written in the same way as the agents write it (omp_log_change.h).
+// at the next call (CONTRACT.md 7.8). It is written in the same way as the agents write it (log_change.h).
 #pragma once
 
 #include <memory>
 #include <string_view>
 
-#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/format.h"
 #include "core/store/session_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// True for the names that logs of omp and pi have.
-bool is_omp_log_name(std::string_view name);
+bool is_log_name(std::string_view name);
 
 /// Where the logs are, relative to the sessions folder.
 enum class LogLayout : std::uint8_t {
@@ -28,10 +28,9 @@ enum class LogOwner : std::uint8_t {
   named,   // the agent of the store's format: the user says so
 };
 
-/// `disk` outlives it. `format` is omp_format() or pi_format().
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format = omp_format(),
-                                             LogLayout layout = LogLayout::in_folders,
-                                             LogOwner owner = LogOwner::by_log);
+/// `disk` outlives it. `format` is omp::format() or pi_format().
+std::shared_ptr<SessionStore> make_store(StorePaths paths, Disk& disk, const Format& format = omp::format(),
+                                         LogLayout layout = LogLayout::in_folders, LogOwner owner = LogOwner::by_log);
 
 /// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
 /// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of
@@ -40,4 +39,4 @@ std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& dis
 /// The default agent dirs of omp and of pi, as they are spelled.
 std::vector<std::string> default_agent_dirs();
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

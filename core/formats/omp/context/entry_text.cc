@@ -11,12 +11,12 @@
 #include "core/entry/text_sizes.h"
 #include "core/entry/value_text.h"
 #include "core/formats/omp/context/context_source.h"
-#include "core/formats/omp/context/omp_renderer.h"
+#include "core/formats/omp/context/renderer.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_index.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -609,10 +609,10 @@ std::optional<UsageReport> report_of(const std::optional<Usage>& usage) {
 bool locate(std::string_view raw, std::string_view literal, ImageRef& image) {
   const std::string_view spelled = literal.substr(1, literal.size() - 2);
   const bool escaped = spelled.find('\\') != std::string_view::npos;
-  const std::string text = escaped ? skim::string_value(literal).value_or("")
-                                   : std::string(spelled.substr(0, 2 * context::kBlobPrefix.size() + 64));
-  if (text.starts_with(context::kBlobPrefix)) {
-    image.blob = context::blob_hash(text);
+  const std::string text =
+      escaped ? skim::string_value(literal).value_or("") : std::string(spelled.substr(0, 2 * kBlobPrefix.size() + 64));
+  if (text.starts_with(kBlobPrefix)) {
+    image.blob = blob_hash(text);
     return !image.blob.empty();
   }
   locate_base64(raw, spelled, image);
@@ -704,4 +704,4 @@ void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vec
   find_in(raw, skim::member(owner, "images"), next, images);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -1,4 +1,4 @@
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "core/formats/omp/log/record_scanner.h"
 #include "core/log/record_reader.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -220,12 +220,12 @@ Result<bool> Scan::take_new_slot(LogWindow& window) {
   return head_.slot.has_value();
 }
 
-class OmpReader final : public GrowingReader {
+class Reader final : public GrowingReader {
  public:
-  explicit OmpReader(std::optional<Dialect> forced) : forced_(forced) {}
+  explicit Reader(std::optional<Dialect> forced) : forced_(forced) {}
 
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override {
-    return arborfs::read_header(log, forced_);
+    return omp::read_header(log, forced_);
   }
   [[nodiscard]] std::unique_ptr<LogScan> start_scan() const override {
     return std::make_unique<Scan>(forced_, Dialect::omp13);
@@ -263,9 +263,9 @@ class OmpReader final : public GrowingReader {
 
 }  // namespace
 
-const LogReader& omp_reader(std::optional<Dialect> forced) {
-  static const OmpReader chosen(std::nullopt);
-  static const std::array forced_to{OmpReader(Dialect::omp13), OmpReader(Dialect::omp18), OmpReader(Dialect::pi)};
+const LogReader& reader(std::optional<Dialect> forced) {
+  static const Reader chosen(std::nullopt);
+  static const std::array forced_to{Reader(Dialect::omp13), Reader(Dialect::omp18), Reader(Dialect::pi)};
   return forced ? forced_to[static_cast<std::size_t>(*forced)] : chosen;
 }
 
@@ -294,4 +294,4 @@ Result<Header> read_header(const LogSource& log, std::optional<Dialect> dialect)
   return header;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

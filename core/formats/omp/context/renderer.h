@@ -15,9 +15,9 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/log/log_index.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
-const RecordRenderer& omp_renderer();
+const RecordRenderer& renderer();
 
 /// Appends the text of one entry to `out`; `raw` is its JSON value as it is in the log. Readable for every type; an
 /// entry of an unknown type is shown as an outline. Ends with exactly one newline; an entry without text is only
@@ -43,4 +43,4 @@ void find_images(Ordinal ordinal, EntryType type, std::string_view raw, std::vec
 /// The agents' object of a usage, as JSON text: {"input":1,...,"cost":0.25}; omp18 has more keys than omp13.
 std::string usage_json(const UsageTotals& totals, Dialect dialect);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

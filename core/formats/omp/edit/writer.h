@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "core/formats/omp/edit/append_command.h"
+#include "core/formats/omp/edit/editor.h"
 #include "core/formats/omp/edit/log_rewrite.h"
-#include "core/formats/omp/edit/omp_editor.h"
 #include "core/write/transfer.h"
 #include "core/write/writer.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
-class OmpWriter final : public Writer {
+class Writer final : public arborfs::Writer {
  public:
   /// `catalog` must outlive this object.
-  OmpWriter(Catalog& catalog, WriteSettings settings);
+  Writer(Catalog& catalog, WriteSettings settings);
 
   void take_back_parts() override;
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override {
@@ -71,12 +71,12 @@ class OmpWriter final : public Writer {
   Result<void> rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends = false);
   Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change);
   Result<CreateResult> made_at(const LogPlace& place);
-  omp::Editor editor_;
+  Editor editor_;
   Committer changes_;
 };
 
 /// The log, its artifacts and its backups (core/write/transfer.h); null if the store's sessions have no such place.
 /// `store` outlives it.
-std::unique_ptr<Belongings> belongings_of_omp(const SessionStore& store, const LogPlace& place);
+std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -1,4 +1,4 @@
-#include "core/formats/omp/edit/omp_editor.h"
+#include "core/formats/omp/edit/editor.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,9 +10,9 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/log/reader.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/formats/omp/store/log_files.h"
-#include "core/formats/omp/store/omp_log_change.h"
 #include "core/os/processes.h"
 #include "core/store/session_store.h"
 
@@ -102,7 +102,7 @@ bool is_headless(const SessionStore& store, const LogPlace& place) {
   return header && !header->valid;
 }
 
-constexpr int kTries = 4;  // attempts when other programs append while the log is replaced
+constexpr int kCopies = 4;  // attempts when other programs append while the log is replaced
 
 Error gone() {
   return {Errc::not_found, "the session is gone"};
@@ -131,7 +131,7 @@ Result<void> carry_strays(SessionStore& store, const LogPlace& from, const LogPl
 template <class Copy, class Put>
 Result<void> put_in_place(Copy& copy, const LogWriter& writer, const Put& put) {
   Result<void> done(Errc::stale, "");
-  for (int i = 0; i < kTries && !done && done.error().code == Errc::stale; ++i) {
+  for (int i = 0; i < kCopies && !done && done.error().code == Errc::stale; ++i) {
     RETURN_IF_ERROR(copy.may_grow ? copy.late->catch_up(*copy.draft) : copy.late->check_unchanged());
     auto now = copy.late->sees_files() ? writer.version() : Result<LogVersion>(copy.before);
     done = now ? put(*now) : Result<void>(now.error());
@@ -156,7 +156,7 @@ LateLines::Ptr LateLines::of_stray(SessionStore& store, const LogPlace& place) {
   if (!folder || !folder->stat(place.file) || !is_headless(store, place)) {
     return nullptr;
   }
-  const std::string aside = omp_temporary_name(place.file);
+  const std::string aside = temporary_log_name(place.file);
   if (!store.disk().rename(*folder, place.file, *folder, aside, Disk::Existing::keep)) {
     return nullptr;
   }
@@ -339,7 +339,7 @@ Result<void> LogPlan::start(const Session::Guard& now) {
 }
 
 Result<void> Editor::check(const Session::Guard& now) const {
-  return arborfs::check_writable(now);
+  return omp::check_writable(now);
 }
 
 Result<void> Editor::probe(const SessionPtr& session) {
@@ -354,7 +354,7 @@ Result<void> Editor::probe(const SessionPtr& session) {
     ASSIGN_OR_RETURN(const auto guard, session->read_index());
     is_rewritten = guard.index().header().migrated;
   }
-  return probe_omp_writer(store.disk(), *std::move(folder), place.file, is_rewritten);
+  return probe_log_writer(store.disk(), *std::move(folder), place.file, is_rewritten);
 }
 
 Result<std::unique_ptr<LogWriter>> Editor::lock(const SessionPtr& session, Wait /*wait*/) {

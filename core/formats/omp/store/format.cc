@@ -1,4 +1,4 @@
-#include "core/formats/omp/store/omp_format.h"
+#include "core/formats/omp/store/format.h"
 
 #include <algorithm>
 #include <array>
@@ -14,12 +14,12 @@
 
 #include "core/base/clock.h"
 #include "core/entry/text.h"
-#include "core/formats/omp/context/omp_renderer.h"
-#include "core/formats/omp/log/omp_reader.h"
+#include "core/formats/omp/context/renderer.h"
+#include "core/formats/omp/log/reader.h"
 #include "core/formats/omp/store/agent_dir.h"
-#include "core/formats/omp/store/omp_history.h"
-#include "core/formats/omp/store/omp_log_change.h"
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/history.h"
+#include "core/formats/omp/store/log_change.h"
+#include "core/formats/omp/store/store.h"
 #include "core/json/date.h"
 #include "core/os/environment.h"
 #include "core/os/processes.h"
@@ -28,7 +28,7 @@
 #include "core/store/format.h"
 #include "core/store/store_parts.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -188,7 +188,7 @@ std::vector<std::string> folders_of(const SessionStore& store) {
 /// True if a program may have a database of this store's agents open. This process counts too if it has a history open,
 /// whose locks the look would drop.
 bool has_databases_in_use(const SessionStore& store) {
-  const std::unique_lock gate(omp_history_gate(), std::try_to_lock);
+  const std::unique_lock gate(history_gate(), std::try_to_lock);
   if (!gate) {
     return true;
   }
@@ -365,9 +365,9 @@ struct Agent {
   }
 };
 
-class OmpAgentLook final : public AgentLook {
+class ProcessLook final : public AgentLook {
  public:
-  OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> processes);
+  ProcessLook(const SessionStore& store, std::vector<AgentProcess> processes);
 
   [[nodiscard]] bool is_empty() const override;
   [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
@@ -382,7 +382,7 @@ class OmpAgentLook final : public AgentLook {
   const GateProbe gates_;
 };
 
-OmpAgentLook::OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> processes) : store_(store) {
+ProcessLook::ProcessLook(const SessionStore& store, std::vector<AgentProcess> processes) : store_(store) {
   add_lease_folders(environment_variable("HOME"), environment_variable("PI_CONFIG_DIR"),
                     environment_variable("XDG_STATE_HOME"), lease_folders_);
   const auto folders = processes.empty() ? std::vector<std::string>() : folders_of(store);
@@ -403,7 +403,7 @@ OmpAgentLook::OmpAgentLook(const SessionStore& store, std::vector<AgentProcess> 
 }
 
 /// A breadcrumb belongs to the newest agent on its terminal, if it was written after that agent started.
-void OmpAgentLook::read_breadcrumbs() {
+void ProcessLook::read_breadcrumbs() {
   const auto is_on_terminal = [](const Agent& agent) { return agent.of_store && !agent.terminals.empty(); };
   const auto folder = std::any_of(agents_.begin(), agents_.end(), is_on_terminal)
                           ? Dir::open_root(store_.paths().terminals)
@@ -430,7 +430,7 @@ void OmpAgentLook::read_breadcrumbs() {
   }
 }
 
-bool OmpAgentLook::is_empty() const {
+bool ProcessLook::is_empty() const {
   return std::none_of(agents_.begin(), agents_.end(), [](const Agent& agent) { return agent.of_store; });
 }
 
@@ -457,8 +457,8 @@ std::string Agent::hold_on(const Asked& session) const {
   return serves && session.changed_ns >= now_ns() - kServersRememberNs ? " is a server that may have loaded it" : "";
 }
 
-std::vector<std::string> OmpAgentLook::reasons(const Session& session, const FileStat& now,
-                                               const WriteMarks& marks) const {
+std::vector<std::string> ProcessLook::reasons(const Session& session, const FileStat& now,
+                                              const WriteMarks& marks) const {
   std::vector<std::string> found;
   if (agents_.empty()) {
     return found;
@@ -477,7 +477,7 @@ std::vector<std::string> OmpAgentLook::reasons(const Session& session, const Fil
   return found;
 }
 
-std::vector<std::string> OmpAgentLook::proofs(const Session& session) const {
+std::vector<std::string> ProcessLook::proofs(const Session& session) const {
   const std::string id = session.identity().id;
   const bool is_leased = is_lease_name(id) &&
                          std::any_of(lease_folders_.begin(), lease_folders_.end(),
@@ -485,17 +485,17 @@ std::vector<std::string> OmpAgentLook::proofs(const Session& session) const {
   return is_leased ? std::vector<std::string>{"an agent holds the lease on it"} : std::vector<std::string>();
 }
 
-class OmpAgentFinder final : public AgentFinder {
+class ProcessFinder final : public AgentFinder {
  public:
   [[nodiscard]] std::unique_ptr<AgentLook> look(const SessionStore& store,
                                                 std::chrono::milliseconds max_age) const override {
-    return std::make_unique<OmpAgentLook>(store, find_agents(max_age, has_databases_in_use(store)));
+    return std::make_unique<ProcessLook>(store, find_agents(max_age, has_databases_in_use(store)));
   }
 };
 
 /// The running agents of omp and pi, and the sessions that they may hold (omp/FORMAT.md F9, L1).
-const AgentFinder& omp_agents() {
-  static const OmpAgentFinder finder;
+const AgentFinder& process_finder() {
+  static const ProcessFinder finder;
   return finder;
 }
 
@@ -525,14 +525,14 @@ constexpr ResumeCommand kResumePi{
 
 }  // namespace
 
-const Format& omp_format() {
+const Format& format() {
   static const Format format{.agent = "omp",
                              .name = "omp-jsonl",
-                             .reader = &omp_reader(),
-                             .renderer = &omp_renderer(),
+                             .reader = &omp::reader(),
+                             .renderer = &renderer(),
                              .verbs = kVerbs,
                              .is_plain = true,
-                             .agents = &omp_agents(),
+                             .agents = &process_finder(),
                              .resume = &kResumeOmp};
   return format;
 }
@@ -540,14 +540,14 @@ const Format& omp_format() {
 const Format& pi_format() {
   static const Format format{.agent = "pi",
                              .name = "pi-jsonl",
-                             .reader = &omp_reader(),
-                             .renderer = &omp_renderer(),
+                             .reader = &omp::reader(),
+                             .renderer = &renderer(),
                              .verbs = kVerbs,
                              .is_plain = true,
-                             .agents = &omp_agents(),
+                             .agents = &process_finder(),
                              .resume = &kResumePi,
                              .usages = kUsagesOfPi};
   return format;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -12,14 +12,14 @@
 #include "core/store/log_writer.h"
 #include "core/store/session_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// The lock that the younger agents take around every append and every rename of a log (omp/FORMAT.md G4, G5): an
 /// abstract socket, then the file `.<log>.lock` with pid and time. Held for the write only, never across a sync
 /// (CONTRACT.md 5.5). If a process dies while it holds the lock, others are not blocked: the kernel closes the socket,
 /// and the next process takes over the file at once. Two holders in one process exclude each other just as two
 /// processes do.
-class OmpFileLock {
+class FileLock {
  public:
   /// How long the agents wait before they give up.
   static constexpr std::chrono::milliseconds kPatience{500};
@@ -27,19 +27,19 @@ class OmpFileLock {
   /// `folder_path` is the folder's absolute path as the agents spell it. `folder` is the same folder; it and `disk`
   /// must outlive the lock. Errors: busy if another process or thread holds the lock for longer than `patience`; io,
   /// permission, no_space.
-  static Result<OmpFileLock> take(Disk& disk, const Dir& folder, const std::string& folder_path,
-                                  const std::string& log_name, std::chrono::milliseconds patience = kPatience);
+  static Result<FileLock> take(Disk& disk, const Dir& folder, const std::string& folder_path,
+                               const std::string& log_name, std::chrono::milliseconds patience = kPatience);
   /// Fails as take() would if the lock file is another process's and stays. Takes nothing.
   static Result<void> probe(const Dir& folder, const std::string& log_name);
-  ~OmpFileLock();
-  OmpFileLock(OmpFileLock&& other) noexcept;
-  OmpFileLock& operator=(OmpFileLock&&) = delete;
-  OmpFileLock(const OmpFileLock&) = delete;
-  OmpFileLock& operator=(const OmpFileLock&) = delete;
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
   void release();
 
  private:
-  OmpFileLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file);
+  FileLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file);
   Disk* disk_;
   const Dir* folder_;
   UniqueFd gate_;
@@ -64,29 +64,27 @@ class GateProbe {
 long lock_file_pid(const Dir& folder, const std::string& log_name);
 
 /// `folder_path` is the absolute path of the log's folder, as the agents spell it.
-Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
+Result<std::unique_ptr<LogWriter>> open_log_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file);
 
-/// Fails as open_omp_writer() would, or as the first append, or the first replacement. Takes no lock.
-Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced);
+/// Fails as open_log_writer() would, or as the first append, or the first replacement. Takes no lock.
+Result<void> probe_log_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced);
 
 /// `.<log>.<16 hex digits>.tmp`, which agents recognise as a rewrite in progress (omp/FORMAT.md F8). A different one on
 /// each call.
-std::string omp_temporary_name(const std::string& file);
+std::string temporary_log_name(const std::string& file);
 
 /// LogFiles::draft and redraft. `file`: the name that it will get in the folder.
-Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
-Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
-                                                    const File& replaced);
-Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync);
+Result<std::unique_ptr<LogDraft>> start_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
+Result<std::unique_ptr<LogDraft>> start_redraft(Disk& disk, Dir folder, const std::string& file, const File& replaced);
+Result<void> publish_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync);
 
 /// The existing names in a folder that belong to a log, in byte order: the log, its artifacts, its backups. Errors:
 /// those of listing.
-Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file);
+Result<std::vector<std::string>> belonging_names(const Dir& folder, const std::string& file);
 
 /// Renames a log with its artifacts and backups, to another folder or another name. On an error everything is renamed
 /// back.
-Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
-                          const std::string& new_name);
+Result<void> move_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to, const std::string& new_name);
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -1,4 +1,4 @@
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 
 #include <dirent.h>
 
@@ -11,14 +11,14 @@
 #include "core/base/error.h"
 #include "core/base/words.h"
 #include "core/formats/omp/store/agent_dir.h"
+#include "core/formats/omp/store/format.h"
+#include "core/formats/omp/store/history.h"
+#include "core/formats/omp/store/log_change.h"
 #include "core/formats/omp/store/log_files.h"
-#include "core/formats/omp/store/omp_format.h"
-#include "core/formats/omp/store/omp_history.h"
-#include "core/formats/omp/store/omp_log_change.h"
 #include "core/store/log_listing.h"
 #include "core/store/store_parts.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -44,7 +44,7 @@ LogPlace place_of(std::string_view path) {
   if (const std::size_t deeper = place.file.find('/'); deeper != std::string::npos) {
     place.file = place.file.substr(0, deeper) + std::string(kLogSuffix);
   }
-  return is_plain_name(place.folder) && is_plain_name(place.file) && is_omp_log_name(place.file) ? place : LogPlace{};
+  return is_plain_name(place.folder) && is_plain_name(place.file) && omp::is_log_name(place.file) ? place : LogPlace{};
 }
 
 /// True if the entries, in byte order, have a log whose artifacts are in the folder of this name.
@@ -67,7 +67,7 @@ void add_logs_below(const Dir& dir, const LogPlace& place, std::string_view why,
     const auto entries = folder.list();
     for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
       const std::string inner = path + "/" + entry.name;
-      if (is_omp_log_name(entry.name)) {
+      if (omp::is_log_name(entry.name)) {
         found.push_back({LogPlace{place.folder, inner}, {}, {}, false, std::string(why)});
       } else if (auto deeper = entry.type == DT_DIR ? folder.open_in(entry.name) : Result<Dir>(Errc::not_found, "")) {
         open.emplace_back(*std::move(deeper), inner);
@@ -76,22 +76,22 @@ void add_logs_below(const Dir& dir, const LogPlace& place, std::string_view why,
   }
 }
 
-class OmpStore final : public SessionStore,
-                       public LogFiles,
-                       public HasArtifacts,
-                       public HasBreadcrumbs,
-                       public HasLockFiles {
+class Store final : public SessionStore,
+                    public LogFiles,
+                    public HasArtifacts,
+                    public HasBreadcrumbs,
+                    public HasLockFiles {
  public:
-  OmpStore(StorePaths paths, Disk& disk, const Format& format, LogLayout layout, LogOwner owner)
+  Store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout, LogOwner owner)
       : SessionStore(format, paths, disk, make_file_blobs(paths.blobs, disk),
-                     &format == &omp_format() ? make_omp_history(paths.sessions, disk) : nullptr),
+                     &format == &omp::format() ? make_history(paths.sessions, disk) : nullptr),
         layout_(layout),
         owner_(owner) {}
 
   /// Logs of omp and of pi may be in one folder, whatever its name: their headers and entries distinguish them, unless
   /// the user has said whose they are.
   [[nodiscard]] const Format* owner_of(const Header& header) const override {
-    return !header.valid || owner_ == LogOwner::named ? nullptr : header.of_other_agent ? &pi_format() : &omp_format();
+    return !header.valid || owner_ == LogOwner::named ? nullptr : header.of_other_agent ? &pi_format() : &omp::format();
   }
 
   [[nodiscard]] Result<std::vector<std::string>> folders() const override {
@@ -103,7 +103,7 @@ class OmpStore final : public SessionStore,
     }
     ASSIGN_OR_RETURN(auto entries, root.list());
     for (auto& entry : entries) {
-      const bool is_log_here = layout_ == LogLayout::both && is_omp_log_name(entry.name);
+      const bool is_log_here = layout_ == LogLayout::both && omp::is_log_name(entry.name);
       if (entry.name.front() != '.' && !is_log_here && may_be_folder(root, entry)) {
         names.push_back(std::move(entry.name));
       }
@@ -119,18 +119,18 @@ class OmpStore final : public SessionStore,
     if (folder == kSessionsItself) {
       return layout_ != LogLayout::in_folders;
     }
-    return layout_ == LogLayout::in_folders || (layout_ == LogLayout::both && !is_omp_log_name(folder));
+    return layout_ == LogLayout::in_folders || (layout_ == LogLayout::both && !omp::is_log_name(folder));
   }
 
-  [[nodiscard]] bool is_log_name(std::string_view file) const override { return is_omp_log_name(file); }
+  [[nodiscard]] bool is_log_name(std::string_view file) const override { return omp::is_log_name(file); }
 
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const std::string& folder,
                                                    const HeadWanted& wants_head) const override {
     ASSIGN_OR_RETURN(const auto dir, open_folder(folder));
     ASSIGN_OR_RETURN(const auto entries, dir.list());
-    auto found = logs_among(entries, dir, folder, format(), is_omp_log_name, wants_head);
+    auto found = logs_among(entries, dir, folder, format(), omp::is_log_name, wants_head);
     for (const DirEntry& entry : entries) {
-      if (entry.type != DT_DIR || is_omp_log_name(entry.name)) {
+      if (entry.type != DT_DIR || omp::is_log_name(entry.name)) {
         continue;
       }
       if (has_log_of(entries, entry.name)) {
@@ -170,7 +170,7 @@ class OmpStore final : public SessionStore,
   }
 
   [[nodiscard]] std::string lock_file_name(const std::string& file) const override {
-    return arborfs::lock_file_name(file);
+    return omp::lock_file_name(file);
   }
   [[nodiscard]] long lock_holder(const Dir& folder, const std::string& file) const override {
     return lock_file_pid(folder, file);
@@ -178,12 +178,12 @@ class OmpStore final : public SessionStore,
 
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> writer(const LogPlace& place) override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
-    return open_omp_writer(disk(), std::move(dir), folder_path(paths().sessions, place.folder), place.file);
+    return open_log_writer(disk(), std::move(dir), folder_path(paths().sessions, place.folder), place.file);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) override {
     ASSIGN_OR_RETURN(auto dir, make_folder(place.folder));
-    return start_omp_draft(disk(), std::move(dir), place.file, permissions);
+    return start_draft(disk(), std::move(dir), place.file, permissions);
   }
 
   [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
@@ -192,17 +192,17 @@ class OmpStore final : public SessionStore,
     if (to.folder != place.folder) {
       ASSIGN_OR_RETURN(dir, make_folder(to.folder));
     }
-    return start_omp_redraft(disk(), std::move(dir), to.file, replaced);
+    return start_redraft(disk(), std::move(dir), to.file, replaced);
   }
 
   Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
-    return publish_omp_draft(draft, place.file, existing, sync);
+    return publish_draft(draft, place.file, existing, sync);
   }
 
   Result<void> move(const LogPlace& from, const LogPlace& to) override {
     ASSIGN_OR_RETURN(const auto source, open_folder(from.folder));
     ASSIGN_OR_RETURN(const auto target, make_folder(to.folder));
-    return move_omp_log(disk(), source, from.file, target, to.file);
+    return move_log(disk(), source, from.file, target, to.file);
   }
 
  private:
@@ -268,17 +268,17 @@ class OmpStore final : public SessionStore,
 
 }  // namespace
 
-bool is_omp_log_name(std::string_view name) {
+bool is_log_name(std::string_view name) {
   return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
 }
 
-std::shared_ptr<SessionStore> make_omp_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout,
-                                             LogOwner owner) {
-  return std::make_shared<OmpStore>(std::move(paths), disk, format, layout, owner);
+std::shared_ptr<SessionStore> make_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout,
+                                         LogOwner owner) {
+  return std::make_shared<Store>(std::move(paths), disk, format, layout, owner);
 }
 
 std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {
-  return make_omp_store(agent_dir.empty() ? own_omp_paths() : agent_dir_paths(agent_dir), disk);
+  return make_store(agent_dir.empty() ? own_paths() : agent_dir_paths(agent_dir), disk);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/formats/omp/store/omp_history.h"
+#include "core/formats/omp/store/history.h"
 #include "tests/support/crash_vfs.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/failing_vfs.h"
@@ -16,7 +16,7 @@
 #include "tests/support/omp_history.h"
 #include "tests/support/temp_store.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,7 +26,7 @@ class OmpHistoryWrites : public ::testing::Test {
  protected:
   Result<void> add(const std::string& text, const std::string& cwd = "", const std::string& session = "",
                    Disk& disk = Disk::real()) const {
-    return add_to_omp_history(path, {0, text, cwd, session}, {}, disk);
+    return add_to_history(path, {0, text, cwd, session}, {}, disk);
   }
   void expect_added(const std::string& text) const {
     const auto done = add(text, "/work/a", "s1");
@@ -242,4 +242,4 @@ TEST_P(CutsPowerInHistory, APromptThatWasAddedIsThereAndTheHistoryIsSound) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -3,11 +3,11 @@
 
 #include "core/store/format.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// The logs of omp.
-const Format& omp_format();
+const Format& format();
 /// The logs of pi, in a store that only pi uses: an agent dir that both may use counts as omp's.
 const Format& pi_format();
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

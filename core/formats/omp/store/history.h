@@ -10,20 +10,20 @@
 #include "core/os/disk.h"
 #include "core/store/prompt_history.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 /// As PromptHistory::add, for the database at this path. A new database gets mode 0600.
-Result<void> add_to_omp_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
-                                Disk& disk);
+Result<void> add_to_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
+                            Disk& disk);
 
 /// A prompt in the form in which omp 18 stores it; "" if nothing is left.
 std::string stored_prompt(std::string_view text);
 
 /// The history next to a sessions folder. It need not exist, and may appear later. `disk` outlives it.
-std::unique_ptr<PromptHistory> make_omp_history(const std::string& sessions, Disk& disk);
+std::unique_ptr<PromptHistory> make_history(const std::string& sessions, Disk& disk);
 
 /// Held shared while this process has a history open, and exclusively by whatever else opens its file: closing that
 /// descriptor drops the locks that SQLite holds. Then no other lock is taken.
-std::shared_mutex& omp_history_gate();
+std::shared_mutex& history_gate();
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

@@ -1,4 +1,4 @@
-#include "core/formats/omp/store/omp_log_change.h"
+#include "core/formats/omp/store/log_change.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "core/base/hash.h"
 #include "core/os/file_tree.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -159,20 +159,20 @@ std::string lock_file_name(const std::string& log_name) {
   return "." + log_name + ".lock";
 }
 
-OmpFileLock::OmpFileLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file)
+FileLock::FileLock(Disk& disk, const Dir& folder, UniqueFd gate, std::string file)
     : disk_(&disk), folder_(&folder), gate_(std::move(gate)), file_(std::move(file)) {}
 
-OmpFileLock::OmpFileLock(OmpFileLock&& other) noexcept
+FileLock::FileLock(FileLock&& other) noexcept
     : disk_(other.disk_),
       folder_(other.folder_),
       gate_(std::move(other.gate_)),
       file_(std::exchange(other.file_, std::string())) {}
 
-OmpFileLock::~OmpFileLock() {
+FileLock::~FileLock() {
   release();
 }
 
-void OmpFileLock::release() {
+void FileLock::release() {
   if (!file_.empty()) {
     remove_lock_file(*disk_, *folder_, file_);
     file_.clear();
@@ -180,8 +180,8 @@ void OmpFileLock::release() {
   gate_.reset();
 }
 
-Result<OmpFileLock> OmpFileLock::take(Disk& disk, const Dir& folder, const std::string& folder_path,
-                                      const std::string& log_name, std::chrono::milliseconds patience) {
+Result<FileLock> FileLock::take(Disk& disk, const Dir& folder, const std::string& folder_path,
+                                const std::string& log_name, std::chrono::milliseconds patience) {
   const auto until = Clock::now() + patience;
   const std::string name = lock_file_name(log_name);
   UniqueFd gate;
@@ -193,7 +193,7 @@ Result<OmpFileLock> OmpFileLock::take(Disk& disk, const Dir& folder, const std::
     if (gate) {
       ASSIGN_OR_RETURN(auto ours, try_lock_file(disk, folder, name));
       if (ours) {
-        return OmpFileLock(disk, folder, std::move(gate), name);
+        return FileLock(disk, folder, std::move(gate), name);
       }
     }
     if (Clock::now() >= until) {
@@ -203,7 +203,7 @@ Result<OmpFileLock> OmpFileLock::take(Disk& disk, const Dir& folder, const std::
   }
 }
 
-Result<void> OmpFileLock::probe(const Dir& folder, const std::string& log_name) {
+Result<void> FileLock::probe(const Dir& folder, const std::string& log_name) {
   const std::string name = lock_file_name(log_name);
   const auto is_held = [&] {
     const auto pid = read_lock(folder, name);
@@ -217,11 +217,11 @@ long lock_file_pid(const Dir& folder, const std::string& log_name) {
   return pid ? *pid : 0;
 }
 
-std::string omp_temporary_name(const std::string& file) {
+std::string temporary_log_name(const std::string& file) {
   return "." + file + "." + unique_hex() + ".tmp";
 }
 
-Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::string& file) {
+Result<std::vector<std::string>> belonging_names(const Dir& folder, const std::string& file) {
   ASSIGN_OR_RETURN(auto entries, folder.list());
   const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
   std::vector<std::string> names;
@@ -234,20 +234,20 @@ Result<std::vector<std::string>> omp_belongings(const Dir& folder, const std::st
   return names;
 }
 
-Result<std::unique_ptr<LogWriter>> open_omp_writer(Disk& disk, Dir folder, const std::string& folder_path,
+Result<std::unique_ptr<LogWriter>> open_log_writer(Disk& disk, Dir folder, const std::string& folder_path,
                                                    const std::string& file) {
   const auto held = std::make_shared<const Dir>(std::move(folder));  // outlives the lock, wherever that ends
   RETURN_IF_ERROR(held->stat(file));
-  ASSIGN_OR_RETURN(auto lock, OmpFileLock::take(disk, *held, folder_path, file));
+  ASSIGN_OR_RETURN(auto lock, FileLock::take(disk, *held, folder_path, file));
   ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
   ASSIGN_OR_RETURN(const auto st, reader.stat());
-  return std::make_unique<LogWriter>(disk, held, file, std::make_shared<const OmpFileLock>(std::move(lock)),
+  return std::make_unique<LogWriter>(disk, held, file, std::make_shared<const FileLock>(std::move(lock)),
                                      std::move(reader), st);
 }
 
-Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced) {
+Result<void> probe_log_writer(Disk& disk, Dir folder, const std::string& file, bool is_replaced) {
   const auto held = std::make_shared<const Dir>(std::move(folder));
-  RETURN_IF_ERROR(OmpFileLock::probe(*held, file));
+  RETURN_IF_ERROR(FileLock::probe(*held, file));
   RETURN_IF_ERROR(check_not_append_only(*held));
   if (::faccessat(held->fd(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
     return error_from_errno(errno, "cannot create the log's lock");
@@ -261,18 +261,17 @@ Result<void> probe_omp_writer(Disk& disk, Dir folder, const std::string& file, b
   return is_replaced ? log.try_replace() : Result<void>();
 }
 
-Result<std::unique_ptr<LogDraft>> start_omp_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
-  return TempFile::create(disk, std::move(folder), kLogMode & permissions, omp_temporary_name(file));
+Result<std::unique_ptr<LogDraft>> start_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
+  return TempFile::create(disk, std::move(folder), kLogMode & permissions, temporary_log_name(file));
 }
 
-Result<std::unique_ptr<LogDraft>> start_omp_redraft(Disk& disk, Dir folder, const std::string& file,
-                                                    const File& replaced) {
-  ASSIGN_OR_RETURN(auto draft, TempFile::create(disk, std::move(folder), kPrivateMode, omp_temporary_name(file)));
+Result<std::unique_ptr<LogDraft>> start_redraft(Disk& disk, Dir folder, const std::string& file, const File& replaced) {
+  ASSIGN_OR_RETURN(auto draft, TempFile::create(disk, std::move(folder), kPrivateMode, temporary_log_name(file)));
   RETURN_IF_ERROR(draft->keep_attributes(replaced));
   return draft;
 }
 
-Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync) {
+Result<void> publish_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync) {
   RETURN_IF_ERROR(publish_closed(draft, draft.folder(), file, existing));
   auto synced = sync ? draft.disk().sync_folder(draft.folder()) : Result<void>();
   if (!synced && existing == Disk::Existing::keep) {
@@ -281,9 +280,9 @@ Result<void> publish_omp_draft(LogDraft& draft, const std::string& file, Disk::E
   return synced;
 }
 
-Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
-                          const std::string& new_name) {
-  ASSIGN_OR_RETURN(auto names, omp_belongings(from, file));
+Result<void> move_log(Disk& disk, const Dir& from, const std::string& file, const Dir& to,
+                      const std::string& new_name) {
+  ASSIGN_OR_RETURN(auto names, belonging_names(from, file));
   const std::string stem = file.substr(0, file.size() - kJsonlSuffix.size());
   const std::string new_stem = new_name.substr(0, new_name.size() - kJsonlSuffix.size());
   std::vector<std::pair<std::string, std::string>> moved;
@@ -301,4 +300,4 @@ Result<void> move_omp_log(Disk& disk, const Dir& from, const std::string& file, 
   return moved.empty() ? Result<void>(Errc::not_found, "the log is gone") : Result<void>();
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp

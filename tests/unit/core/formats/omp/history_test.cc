@@ -1,5 +1,5 @@
 // The prompt history of omp: what is read in each state of its database, and that reading changes nothing.
-#include "core/formats/omp/store/omp_history.h"
+#include "core/formats/omp/store/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/omp/store/omp_store.h"
+#include "core/formats/omp/store/store.h"
 #include "core/session/liveness.h"
 #include "tests/support/database_owner.h"
 #include "tests/support/omp_history.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,7 +83,7 @@ class OmpHistory : public ::testing::Test {
   testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
   const fs::path folder = fs::path(scratch.root()) / "agent";
   const std::string path = (folder / "history.db").string();
-  const std::unique_ptr<PromptHistory> history = make_omp_history((folder / "sessions").string(), Disk::real());
+  const std::unique_ptr<PromptHistory> history = make_history((folder / "sessions").string(), Disk::real());
 };
 
 TEST_F(OmpHistory, ClosedDatabasesOfAllVersionsAreRead) {
@@ -185,4 +185,4 @@ TEST_F(OmpHistory, ALockedDatabaseIsBusy) {
 }
 
 }  // namespace
-}  // namespace arborfs
+}  // namespace arborfs::omp

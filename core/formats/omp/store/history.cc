@@ -1,4 +1,4 @@
-#include "core/formats/omp/store/omp_history.h"
+#include "core/formats/omp/store/history.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include "core/json/utf8.h"
 #include "core/sqlite/database.h"
 
-namespace arborfs {
+namespace arborfs::omp {
 
 namespace {
 
@@ -179,9 +179,9 @@ std::string query_for(const Columns& columns) {
   return query + " FROM history WHERE created_at BETWEEN ?1 AND ?2 ORDER BY created_at DESC, id DESC";
 }
 
-class OmpHistory final : public PromptHistory {
+class History final : public PromptHistory {
  public:
-  OmpHistory(const std::string& path, Disk& disk) : database_(path, {"history"}, disk), disk_(disk) {}
+  History(const std::string& path, Disk& disk) : database_(path, {"history"}, disk), disk_(disk) {}
 
   [[nodiscard]] Result<State> state() const override {
     const auto files = database_.state();
@@ -195,7 +195,7 @@ class OmpHistory final : public PromptHistory {
   }
 
   Result<void> read(const Span& span, const Reading& reading) const override {
-    const std::shared_lock open(omp_history_gate());
+    const std::shared_lock open(history_gate());
     const auto done = database_.read([&](const Connection& connection) -> Result<void> {
       reading.restart();
       return read_rows(connection, span, reading);
@@ -204,8 +204,8 @@ class OmpHistory final : public PromptHistory {
   }
 
   Result<void> add(const Prompt& prompt, const Adding& how) override {
-    const std::shared_lock open(omp_history_gate());
-    const auto done = add_to_omp_history(path(), prompt, how, disk_);
+    const std::shared_lock open(history_gate());
+    const auto done = add_to_history(path(), prompt, how, disk_);
     const bool is_about_text =
         !done && (done.error().code == Errc::invalid_argument || done.error().code == Errc::not_utf8);
     return done || is_about_text ? done : Result<void>(about(path(), done.error()));
@@ -245,8 +245,8 @@ class OmpHistory final : public PromptHistory {
 
 }  // namespace
 
-Result<void> add_to_omp_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
-                                Disk& disk) {
+Result<void> add_to_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
+                            Disk& disk) {
   if (!json::is_valid_utf8(prompt.text)) {
     return Error{Errc::not_utf8, "the prompt is not UTF-8"};
   }
@@ -271,14 +271,14 @@ std::string stored_prompt(std::string_view text) {
   return std::string(trimmed(stored));
 }
 
-std::shared_mutex& omp_history_gate() {
+std::shared_mutex& history_gate() {
   static std::shared_mutex gate;
   return gate;
 }
 
-std::unique_ptr<PromptHistory> make_omp_history(const std::string& sessions, Disk& disk) {
+std::unique_ptr<PromptHistory> make_history(const std::string& sessions, Disk& disk) {
   const auto folder = std::filesystem::path(sessions).parent_path();
-  return std::make_unique<OmpHistory>((folder / "history.db").string(), disk);
+  return std::make_unique<History>((folder / "history.db").string(), disk);
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::omp
