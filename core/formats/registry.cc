@@ -18,8 +18,8 @@
 #include "core/formats/opal/format.h"
 #include "core/formats/opal/writer.h"
 #include "core/formats/opencode/belongings.h"
-#include "core/formats/opencode/opencode_format.h"
-#include "core/formats/opencode/opencode_writer.h"
+#include "core/formats/opencode/format.h"
+#include "core/formats/opencode/writer.h"
 #include "core/write/writer.h"
 
 namespace arborfs {
@@ -112,7 +112,7 @@ std::vector<OwnPlace> own_places_of_pi() {
 }
 
 StorePtr open_opencode(const std::string& dir, NamedBy named, Disk& disk) {
-  return make_opencode_store(dir, named == NamedBy::nobody, disk);
+  return opencode::make_store(dir, named == NamedBy::nobody, disk);
 }
 
 std::vector<OwnPlace> own_places_of_claude() {
@@ -134,8 +134,8 @@ constexpr std::array kAgents = {
     Agent{"pi", own_places_of_pi, open_pi, nullptr, "", omp::belongings_of, omp::examine},
     Agent{"opal", own_place<opal::own_dir>, open_in<opal::make_store>, make_own_writer<opal::Writer>, "",
           opal::belongings_of},
-    Agent{"opencode", own_place<own_opencode_dir>, open_opencode, make_own_writer<OpenCodeWriter>, "",
-          opencode::belongings_of, nullptr, make_opencode_stores_beside},
+    Agent{"opencode", own_place<opencode::own_dir>, open_opencode, make_own_writer<opencode::Writer>, "",
+          opencode::belongings_of, nullptr, opencode::make_stores_beside},
     Agent{"claude", own_places_of_claude, open_in<claude::make_store>, make_own_writer<claude::Writer>},
     Agent{"codex", own_place<codex::own_dir>, open_in<codex::make_store>},
     Agent{"goat", own_places_of_goat, open_in<goat::make_store>, make_own_writer<goat::Writer>, "",

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/format.h"
 #include "core/formats/opencode/session_archive.h"
 #include "tests/support/opencode_session.h"
 
@@ -43,7 +43,7 @@ class OpenCodeRules : public OpenCodeSamples {
     add(id, role, rest, {R"({"type":"text","text":"of )" + id + "\"}"});
   }
   [[nodiscard]] OpenCodeSession read() const {
-    const auto store = make_opencode_store(folder_.string(), false, Disk::real());
+    const auto store = opencode::make_store(folder_.string(), false, Disk::real());
     stores_.push_back(store);
     return {*store, {"opencode.db", "s.json"}};
   }
@@ -190,7 +190,7 @@ TEST_F(OpenCodeRules, UsageIsToldOnceAMessage) {
       R"("tokens":{"input":1000,"output":5,"reasoning":0,"cache":{"read":200,"write":0}},"cost":0.5)";
   add("a", "assistant", tokens, {R"({"type":"step-finish",)" + tokens + "}"});
   const OpenCodeSession session = read();
-  const auto usage = opencode_format().renderer->measure(EntryType::message, session.raw(1)).usage;
+  const auto usage = opencode::format().renderer->measure(EntryType::message, session.raw(1)).usage;
   ASSERT_TRUE(usage);
   EXPECT_EQ(usage->usage.input, 1000);
   EXPECT_EQ(usage->usage.cache_read, 200);

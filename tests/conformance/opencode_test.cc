@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/format.h"
 #include "core/formats/registry.h"
 #include "tests/support/opencode_session.h"
 #include "tests/support/sqlite_program.h"
@@ -106,7 +106,7 @@ void expect_session(const OpenCodeSession& session, const json::Value& wanted) {
 using Titles = std::map<std::string, std::string>;
 
 void expect_store(const fs::path& place, const fs::path& expected, const Titles& titles = {}) {
-  const auto store = make_opencode_store(place.string(), false, Disk::real());
+  const auto store = opencode::make_store(place.string(), false, Disk::real());
   json::Document all;
   ASSERT_TRUE(json::parse(file_text(expected), all));
   std::map<std::string, json::Value*> wanted;
@@ -185,7 +185,7 @@ TEST_F(OpenCodeSamples, AWalThatIsOnlyAHeaderBlocksNoSession) {
   });
   fs::resize_file(killed / "opencode.db-wal", 32);
   const auto start = std::chrono::steady_clock::now();
-  const auto store = make_opencode_store(killed.string(), false, Disk::real());
+  const auto store = opencode::make_store(killed.string(), false, Disk::real());
   EXPECT_TRUE(store->logs("opencode.db", {}));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
   expect_store(killed, kStores / "fresh-1.18.33/EXPECTED.json");
@@ -207,7 +207,7 @@ TEST_F(OpenCodeSamples, OpeningASessionReadsItForTheFirstReader) {
   for (const char* const name : {"fresh-1.18.33", "files"}) {
     SCOPED_TRACE(name);
     const fs::path place = copy(name);
-    const auto store = make_opencode_store(place.string(), false, Disk::real());
+    const auto store = opencode::make_store(place.string(), false, Disk::real());
     const auto logs = store->logs(store->folders()->front(), {});
     ASSERT_TRUE(logs && !logs->empty());
     const auto log = store->open(logs->front().place);

@@ -1,6 +1,4 @@
 // Writes by arborfs to OpenCode's database, by the rules of opencode/FORMAT.md G.
-#include "core/formats/opencode/opencode_writer.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/formats/opencode/writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "tests/support/opencode_database.h"

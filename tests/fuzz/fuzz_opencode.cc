@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/opencode_format.h"
+#include "core/entry/record_renderer.h"
+#include "core/formats/opencode/format.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/log/log_reader.h"
-#include "core/entry/record_renderer.h"
 #include "tests/fuzz/support/check.h"
 #include "tests/fuzz/support/visible.h"
 
@@ -113,8 +113,8 @@ void run(std::string_view input) {
     return;
   }
   const auto log = session_of(input);
-  check_format(opencode_format(), log);
-  check_format(opencode_files_format(), log);
+  check_format(opencode::format(), log);
+  check_format(opencode::files_format(), log);
 }
 
 }  // namespace arborfs::fuzz

@@ -17,7 +17,7 @@
 #include "core/formats/goat/format.h"
 #include "core/formats/omp/store/format.h"
 #include "core/formats/opal/format.h"
-#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/format.h"
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
 #include "core/store/format.h"
@@ -42,7 +42,7 @@ inline const std::vector<CensusAgent>& census_agents() {
       {"opal", opal::format,
        R"({"session_id":"s","current_id":null,"metadata":{}})"
        "\n"},
-      {"opencode", opencode_format, ""},
+      {"opencode", opencode::format, ""},
       {"claude", claude::format, ""},
       {"codex", codex::format,
        R"({"timestamp":"2026-06-01T10:00:00.000Z","type":"session_meta","payload":{"id":"x"}})"

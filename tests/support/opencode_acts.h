@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/opencode/opencode_writer.h"
+#include "core/formats/opencode/writer.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/write/trash.h"
@@ -51,7 +51,7 @@ class OpenCodeStage {
     WriteSettings settings;
     settings.allow_delete = true;
     settings.trash = trash();
-    writer_ = std::make_unique<OpenCodeWriter>(*catalog_, settings);
+    writer_ = std::make_unique<opencode::Writer>(*catalog_, settings);
     writer_->take_back_parts();
   }
   [[nodiscard]] std::string root() const { return temp_.root(); }
@@ -153,7 +153,7 @@ class OpenCodeStage {
   arborfs::testing::TempStore temp_;
   Disk& disk_;
   std::unique_ptr<Catalog> catalog_;
-  std::unique_ptr<OpenCodeWriter> writer_;
+  std::unique_ptr<opencode::Writer> writer_;
 };
 
 struct OpenCodeAct {

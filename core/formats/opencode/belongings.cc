@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/formats/opencode/format.h"
 #include "core/formats/opencode/json_archive.h"
-#include "core/formats/opencode/opencode_format.h"
-#include "core/formats/opencode/opencode_store.h"
 #include "core/formats/opencode/session_rows.h"
+#include "core/formats/opencode/store.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -415,7 +415,7 @@ std::unique_ptr<Belongings> belongings_in_database(const SessionStore& store, co
 
 /// A database exists while sessions are removed from it; a project's folder may be gone.
 std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place) {
-  const bool is_in_files = &store.format() == &opencode_files_format();
+  const bool is_in_files = &store.format() == &opencode::files_format();
   const auto folders = store.folders();
   const bool has_folder =
       is_in_files || (folders && std::find(folders->begin(), folders->end(), place.folder) != folders->end());

@@ -6,9 +6,9 @@
 #include "core/base/error.h"
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/new_message.h"
-#include "core/formats/opencode/opencode_writer.h"
 #include "core/formats/opencode/session_rows.h"
 #include "core/formats/opencode/sqlite_rows.h"
+#include "core/formats/opencode/writer.h"
 #include "core/sqlite/database.h"
 
 namespace arborfs::opencode {

@@ -11,8 +11,8 @@
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/new_message.h"
-#include "core/formats/opencode/opencode_writer.h"
 #include "core/formats/opencode/storage_folder.h"
+#include "core/formats/opencode/writer.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 

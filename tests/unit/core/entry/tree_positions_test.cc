@@ -14,7 +14,7 @@
 #include "core/formats/goat/format.h"
 #include "core/formats/omp/store/format.h"
 #include "core/formats/opal/format.h"
-#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/format.h"
 #include "core/log/log_reader.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/sanitized.h"
@@ -27,8 +27,8 @@ using testing::SaidRow;
 constexpr int kLogs = 1000 / arborfs::testing::kSanitizedShare;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> formats{&omp::format(),     &omp::pi_format(), &opal::format(),
-                                                  &opencode_format(), &goat::format(),   &claude::format(),
+  static const std::vector<const Format*> formats{&omp::format(),      &omp::pi_format(), &opal::format(),
+                                                  &opencode::format(), &goat::format(),   &claude::format(),
                                                   &codex::format()};
   return formats;
 }

@@ -14,7 +14,7 @@
 #include "core/formats/goat/format.h"
 #include "core/formats/omp/store/format.h"
 #include "core/formats/opal/format.h"
-#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/format.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
 #include "core/views/link_names.h"
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kColumns = 200;
 
 const std::vector<const Format*>& all_formats() {
-  static const std::vector<const Format*> all{&omp::format(),  &omp::pi_format(), &opal::format(), &opencode_format(),
+  static const std::vector<const Format*> all{&omp::format(),  &omp::pi_format(), &opal::format(), &opencode::format(),
                                               &goat::format(), &claude::format(), &codex::format()};
   return all;
 }
@@ -82,7 +82,7 @@ TEST(SessionName, LeavesOutTextsThatOpenCodePutIn) {
       R"({"info":{"id":"m","role":"user","time":{"created":1}},"parts":[{"type":"text","synthetic":true,"text":"Called )"
       R"(the Read tool"},{"type":"text","text":"the question"}]})"
       "\n";
-  EXPECT_EQ(opening_words(opencode_format(), *log_from_bytes(text), kColumns).text, "the question");
+  EXPECT_EQ(opening_words(opencode::format(), *log_from_bytes(text), kColumns).text, "the question");
 }
 
 class ClaudeNamesTest : public ::testing::Test {

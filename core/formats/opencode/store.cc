@@ -1,4 +1,4 @@
-#include "core/formats/opencode/opencode_store.h"
+#include "core/formats/opencode/store.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
-#include "core/formats/opencode/opencode_reader.h"
+#include "core/formats/opencode/reader.h"
 
 namespace arborfs::opencode {
 namespace {
@@ -173,11 +173,10 @@ void TextCache::drop_if_large(const ChunkPtr& chunk) {
   }
 }
 
-OpenCodeStore::OpenCodeStore(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive,
-                             Disk& disk)
+Store::Store(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive, Disk& disk)
     : SessionStore(format, std::move(paths), disk), archive_(std::move(archive)) {}
 
-FileStat OpenCodeStore::stat_of(const SessionName& session, const Known& known) const {
+FileStat Store::stat_of(const SessionName& session, const Known& known) const {
   const Stamp& stamp = known.was_opened ? known.stamps.whole : known.stamps.head;
   FileStat st;
   st.dev = xxh64(paths().sessions);
@@ -191,8 +190,8 @@ FileStat OpenCodeStore::stat_of(const SessionName& session, const Known& known) 
 
 /// Applies the results of a listing. Returns the sessions whose messages must be checked too: those of which more than
 /// the head was read, if the head changed or they were opened recently.
-std::vector<std::string> OpenCodeStore::note_heads(const std::string& folder, const std::vector<SessionHead>& heads,
-                                                   std::uint64_t changes) const {
+std::vector<std::string> Store::note_heads(const std::string& folder, const std::vector<SessionHead>& heads,
+                                           std::uint64_t changes) const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> changed;
   for (const SessionHead& head : heads) {
@@ -215,8 +214,7 @@ std::vector<std::string> OpenCodeStore::note_heads(const std::string& folder, co
 }
 
 /// `covers` says which of the stamps are valid. The stat is that of the session now.
-FileStat OpenCodeStore::note(const SessionName& session, const Stamps& stamps, Covers covers,
-                             std::uint64_t changes) const {
+FileStat Store::note(const SessionName& session, const Stamps& stamps, Covers covers, std::uint64_t changes) const {
   const std::lock_guard lock(mutex_);
   Known& known = known_[session];
   if (covers == Covers::whole || !known.was_opened) {
@@ -227,7 +225,7 @@ FileStat OpenCodeStore::note(const SessionName& session, const Stamps& stamps, C
   return stat_of(session, known);
 }
 
-Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
+Result<FileStat> Store::look(const SessionName& session) const {
   ASSIGN_OR_RETURN(const auto changes, archive_->changes());
   bool was_opened = false;
   {
@@ -243,11 +241,11 @@ Result<FileStat> OpenCodeStore::look(const SessionName& session) const {
   return note(session, stamps, covers, changes);
 }
 
-Result<FileStat> OpenCodeStore::stat(const LogPlace& place, const Dir* /*in*/) const {
+Result<FileStat> Store::stat(const LogPlace& place, const Dir* /*in*/) const {
   return look(session_at(place));
 }
 
-Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, const HeadWanted& wants_head) const {
+Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadWanted& wants_head) const {
   ASSIGN_OR_RETURN(const auto changes, archive_->changes());
   const auto place_of = [&](std::string_view id) {
     return LogPlace{folder, std::string(id) + std::string(kPlaceSuffix)};
@@ -276,8 +274,7 @@ Result<std::vector<FoundLog>> OpenCodeStore::logs(const std::string& folder, con
   return found;
 }
 
-FileStat OpenCodeStore::note_opened(const SessionName& session, const WholeSession& whole,
-                                    std::uint64_t changes) const {
+FileStat Store::note_opened(const SessionName& session, const WholeSession& whole, std::uint64_t changes) const {
   const std::lock_guard lock(mutex_);
   const auto before = std::find(hot_.begin(), hot_.end(), session);
   if (before == hot_.end()) {
@@ -291,12 +288,12 @@ FileStat OpenCodeStore::note_opened(const SessionName& session, const WholeSessi
   return stat_of(session, known);
 }
 
-Result<Header> OpenCodeStore::header(const LogPlace& place) const {
+Result<Header> Store::header(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto head, archive_->head(session_at(place)));
   return header_of(head.metadata, head.id);
 }
 
-Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& place) const {
+Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
   const SessionName session = session_at(place);
   ASSIGN_OR_RETURN(const auto changes, archive_->changes());
   ASSIGN_OR_RETURN(auto whole, archive_->whole(session));
@@ -305,23 +302,23 @@ Result<std::shared_ptr<const LogSource>> OpenCodeStore::open(const LogPlace& pla
       *archive_, cache_, session, std::move(whole), opened, [this, session] { return look(session); }));
 }
 
-Result<ShownFilesPtr> OpenCodeStore::native_files(const LogPlace& place) const {
+Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   return archive_->files(session_at(place));
 }
 
-std::string OpenCodeStore::path_of(const LogPlace& place) const {
+std::string Store::path_of(const LogPlace& place) const {
   return archive_->path_of(session_at(place));
 }
 
-std::unique_ptr<const LiveSigns> OpenCodeStore::live_signs(bool is_running) const {
+std::unique_ptr<const LiveSigns> Store::live_signs(bool is_running) const {
   return is_running ? std::make_unique<const Answers>(*archive_) : nullptr;
 }
 
-std::vector<Finding> OpenCodeStore::faults_of(const LogPlace& place) const {
+std::vector<Finding> Store::faults_of(const LogPlace& place) const {
   return archive_->faults_of(session_at(place));
 }
 
-std::vector<WatchedDir> OpenCodeStore::watched() const {
+std::vector<WatchedDir> Store::watched() const {
   std::vector<SessionName> hot;
   {
     const std::lock_guard lock(mutex_);

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "core/formats/opencode/new_message.h"
-#include "core/formats/opencode/opencode_reader.h"
+#include "core/formats/opencode/reader.h"
 #include "core/store/session_store.h"
 #include "core/write/commit.h"
 #include "core/write/writer.h"
 
 namespace arborfs::opencode {
 
-/// The changes that OpenCodeWriter makes to a session in one kind of store. Each change is made completely or not at
+/// The changes that Writer makes to a session in one kind of store. Each change is made completely or not at
 /// all, even while OpenCode runs. Threads: any.
 class SessionWrites {
  public:
@@ -54,17 +54,13 @@ class Editor final : public arborfs::Editor {
 std::unique_ptr<SessionWrites> make_database_writes(const WriteSettings& settings);
 std::unique_ptr<SessionWrites> make_file_writes(const WriteSettings& settings);
 
-}  // namespace arborfs::opencode
-
-namespace arborfs {
-
-class OpenCodeWriter final : public Writer {
+class Writer final : public arborfs::Writer {
  public:
   /// `catalog` must outlive this object.
-  OpenCodeWriter(Catalog& catalog, WriteSettings settings)
-      : Writer(catalog, std::move(settings)),
-        in_database_(opencode::make_database_writes(Writer::settings())),
-        in_files_(opencode::make_file_writes(Writer::settings())),
+  Writer(Catalog& catalog, WriteSettings settings)
+      : arborfs::Writer(catalog, std::move(settings)),
+        in_database_(make_database_writes(arborfs::Writer::settings())),
+        in_files_(make_file_writes(arborfs::Writer::settings())),
         changes_(catalog, {}, editor_) {}
 
   /// In a store of JSON files. The folder of a session's messages is cleared before the next message is added to it.
@@ -91,14 +87,14 @@ class OpenCodeWriter final : public Writer {
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
 
  private:
-  [[nodiscard]] opencode::SessionWrites& writes_of(const SessionPtr& session);
-  Result<AppendResult> add(const SessionPtr& session, const opencode::NewMessage& wanted);
+  [[nodiscard]] SessionWrites& writes_of(const SessionPtr& session);
+  Result<AppendResult> add(const SessionPtr& session, const NewMessage& wanted);
   /// Whether OpenCode answers in the session is for `write` to find out: nothing else keeps a change from it.
   Result<void> change(const SessionPtr& session, const std::function<Result<void>()>& write);
-  const std::unique_ptr<opencode::SessionWrites> in_database_;
-  const std::unique_ptr<opencode::SessionWrites> in_files_;
-  opencode::Editor editor_;
+  const std::unique_ptr<SessionWrites> in_database_;
+  const std::unique_ptr<SessionWrites> in_files_;
+  Editor editor_;
   Committer changes_;
 };
 
-}  // namespace arborfs
+}  // namespace arborfs::opencode

@@ -1,4 +1,4 @@
-#include "core/formats/opencode/opencode_reader.h"
+#include "core/formats/opencode/reader.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-#include "core/formats/opencode/opencode_renderer.h"
+#include "core/formats/opencode/renderer.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include "core/entry/content.h"
 #include "core/entry/context_path.h"
 #include "core/entry/text.h"
-#include "core/formats/opencode/opencode_reader.h"
+#include "core/formats/opencode/reader.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"

@@ -1,15 +1,15 @@
-#include "core/formats/opencode/opencode_format.h"
+#include "core/formats/opencode/format.h"
 
 #include <filesystem>
 #include <utility>
 
-#include "core/formats/opencode/opencode_reader.h"
-#include "core/formats/opencode/opencode_renderer.h"
-#include "core/formats/opencode/opencode_store.h"
+#include "core/formats/opencode/reader.h"
+#include "core/formats/opencode/renderer.h"
+#include "core/formats/opencode/store.h"
 #include "core/os/environment.h"
 #include "core/store/format.h"
 
-namespace arborfs {
+namespace arborfs::opencode {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,7 +75,7 @@ Places places_in(const std::string& place, bool is_own) {
 }
 
 struct EraFormat {
-  EraFormat(std::string_view name, opencode::Era era)
+  EraFormat(std::string_view name, Era era)
       : reader(era),
         renderer(era),
         format{.agent = "opencode",
@@ -87,9 +87,9 @@ struct EraFormat {
                .programs = &kAgent,
                .resume = &kResume,
                .usages = kUsages,
-               .changes_show_late = era == opencode::Era::database} {}
-  const opencode::Reader reader;
-  const opencode::Renderer renderer;
+               .changes_show_late = era == Era::database} {}
+  const Reader reader;
+  const Renderer renderer;
   const Format format;
 };
 
@@ -97,8 +97,7 @@ std::shared_ptr<SessionStore> store_of_database(const Places& places, const fs::
   StorePaths paths;
   paths.agent_dir = places.dir;
   paths.sessions = database.parent_path();
-  return std::make_shared<opencode::OpenCodeStore>(opencode_format(), paths,
-                                                   opencode::make_sqlite_archive(database.string(), disk), disk);
+  return std::make_shared<Store>(opencode::format(), paths, make_sqlite_archive(database.string(), disk), disk);
 }
 
 /// Without the sessions that are in the `databases`.
@@ -107,32 +106,32 @@ std::shared_ptr<SessionStore> store_of_files(const Places& places, const std::ve
   StorePaths paths;
   paths.agent_dir = places.dir;
   paths.sessions = places.files / "session";
-  std::vector<std::unique_ptr<opencode::SessionArchive>> moved_to;
+  std::vector<std::unique_ptr<SessionArchive>> moved_to;
   for (const std::string& path : databases) {
-    moved_to.push_back(opencode::make_sqlite_archive(path, disk));
+    moved_to.push_back(make_sqlite_archive(path, disk));
   }
-  return std::make_shared<opencode::OpenCodeStore>(
-      opencode_files_format(), paths, opencode::make_json_archive(places.files.string(), std::move(moved_to)), disk);
+  return std::make_shared<Store>(opencode::files_format(), paths,
+                                 make_json_archive(places.files.string(), std::move(moved_to)), disk);
 }
 
 }  // namespace
 
-const Format& opencode_format() {
-  static const EraFormat database("opencode-sqlite", opencode::Era::database);
+const Format& format() {
+  static const EraFormat database("opencode-sqlite", Era::database);
   return database.format;
 }
 
-const Format& opencode_files_format() {
-  static const EraFormat files("opencode-json", opencode::Era::files);
+const Format& files_format() {
+  static const EraFormat files("opencode-json", Era::files);
   return files.format;
 }
 
-std::string own_opencode_dir() {
+std::string own_dir() {
   const std::string data = environment_variable("XDG_DATA_HOME");
   return (data.empty() ? environment_variable("HOME") + "/.local/share" : data) + "/opencode";
 }
 
-std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool is_own, Disk& disk) {
+std::shared_ptr<SessionStore> make_store(const std::string& place, bool is_own, Disk& disk) {
   const Places places = places_in(place, is_own);
   if (!is_there_now(places.database) && is_there_now(places.files / "session")) {
     return store_of_files(places, {}, disk);
@@ -140,7 +139,7 @@ std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool
   return store_of_database(places, places.database, disk);
 }
 
-std::vector<BesideStore> make_opencode_stores_beside(const std::string& place, bool is_own, Disk& disk) {
+std::vector<BesideStore> make_stores_beside(const std::string& place, bool is_own, Disk& disk) {
   std::vector<BesideStore> found;
   const Places places = places_in(place, is_own);
   if (places.is_database_named) {
@@ -165,4 +164,4 @@ std::vector<BesideStore> make_opencode_stores_beside(const std::string& place, b
   return found;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::opencode

@@ -8,22 +8,22 @@
 
 #include "core/store/session_store.h"
 
-namespace arborfs {
+namespace arborfs::opencode {
 
 /// The sessions in a database.
-const Format& opencode_format();
+const Format& format();
 /// Those in JSON files.
-const Format& opencode_files_format();
+const Format& files_format();
 
 /// OpenCode's default folder: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode.
-std::string own_opencode_dir();
+std::string own_dir();
 
 /// The store in that folder, or in the database if `place` is one. The store of files is meant only if there is no
 /// database. `is_own`: $OPENCODE_DB may name another database. `disk` outlives the store.
-std::shared_ptr<SessionStore> make_opencode_store(const std::string& place, bool is_own, Disk& disk);
+std::shared_ptr<SessionStore> make_store(const std::string& place, bool is_own, Disk& disk);
 
 /// The stores beside that one which hold sessions too: the databases of other release channels, and the files, without
 /// the sessions that are in a database (opencode/FORMAT.md A2). None beside a database that `place` names.
-std::vector<BesideStore> make_opencode_stores_beside(const std::string& place, bool is_own, Disk& disk);
+std::vector<BesideStore> make_stores_beside(const std::string& place, bool is_own, Disk& disk);
 
-}  // namespace arborfs
+}  // namespace arborfs::opencode

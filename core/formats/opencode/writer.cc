@@ -1,4 +1,4 @@
-#include "core/formats/opencode/opencode_writer.h"
+#include "core/formats/opencode/writer.h"
 
 #include <dirent.h>
 
@@ -12,14 +12,14 @@
 #include "core/base/error.h"
 #include "core/formats/opencode/adopted_session.h"
 #include "core/formats/opencode/belongings.h"
-#include "core/formats/opencode/opencode_format.h"
-#include "core/formats/opencode/opencode_store.h"
+#include "core/formats/opencode/format.h"
 #include "core/formats/opencode/storage_folder.h"
+#include "core/formats/opencode/store.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/write/command_text.h"
 
-namespace arborfs {
+namespace arborfs::opencode {
 namespace {
 
 constexpr std::string_view kFirstLine = "--- Fro Bot Run Summary ---";
@@ -106,21 +106,21 @@ void clear(Disk& disk, const Result<Dir>& folder) {
   if (!entries) {
     return;
   }
-  opencode::clear_drafts(disk, *folder);
+  clear_drafts(disk, *folder);
   for (const DirEntry& entry : *entries) {
     const auto below = entry.type == DT_DIR ? folder->open_in(entry.name) : Result<Dir>(Errc::not_found, "");
     if (below) {
-      opencode::clear_drafts(disk, *below);
+      clear_drafts(disk, *below);
     }
   }
 }
 
 /// Moves the files that a killed removal or restore left in a store to their sessions in the trash.
-void finish_removals(const std::string& trash, const SessionStore& store, const opencode::StorageFolder& storage) {
+void finish_removals(const std::string& trash, const SessionStore& store, const StorageFolder& storage) {
   Transfer transfer(trash, store.disk());
   for (const Trashed& one : transfer.trash().list()) {
-    if (one.format == opencode_files_format().name && one.sessions == store.paths().sessions) {
-      static_cast<void>(transfer.finish(one, *opencode::belongings_in_files(store, one.place, &storage)));
+    if (one.format == opencode::files_format().name && one.sessions == store.paths().sessions) {
+      static_cast<void>(transfer.finish(one, *belongings_in_files(store, one.place, &storage)));
     }
   }
 }
@@ -132,15 +132,15 @@ struct OneChange final : Plan {
 
 }  // namespace
 
-Result<std::unique_ptr<Plan>> opencode::Editor::begin(const SessionPtr& /*session*/) {
+Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& /*session*/) {
   return std::unique_ptr<Plan>(std::make_unique<OneChange>());
 }
 
-opencode::SessionWrites& OpenCodeWriter::writes_of(const SessionPtr& session) {
-  return &session->format() == &opencode_files_format() ? *in_files_ : *in_database_;
+SessionWrites& Writer::writes_of(const SessionPtr& session) {
+  return &session->format() == &opencode::files_format() ? *in_files_ : *in_database_;
 }
 
-Result<void> OpenCodeWriter::change(const SessionPtr& session, const std::function<Result<void>()>& write) {
+Result<void> Writer::change(const SessionPtr& session, const std::function<Result<void>()>& write) {
   Command command;
   command.policy = LivePolicy::on_live;
   command.is_alone = true;
@@ -151,7 +151,7 @@ Result<void> OpenCodeWriter::change(const SessionPtr& session, const std::functi
   return changes_.make(session, std::move(command));
 }
 
-Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const opencode::NewMessage& wanted) {
+Result<AppendResult> Writer::add(const SessionPtr& session, const NewMessage& wanted) {
   RETURN_IF_ERROR(check_message(wanted.text));
   AppendResult made;
   RETURN_IF_ERROR(change(session, [&]() -> Result<void> {
@@ -161,19 +161,19 @@ Result<AppendResult> OpenCodeWriter::add(const SessionPtr& session, const openco
   return made;
 }
 
-Result<void> OpenCodeWriter::check_text(const SessionPtr& session, const std::string& at) {
+Result<void> Writer::check_text(const SessionPtr& session, const std::string& at) {
   return writes_of(session).check_add(session->store(), session->place(), {"", at, false, settings().write_live});
 }
 
-RoomWanted OpenCodeWriter::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {
+RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/, std::uint64_t bytes) {
   return writes_of(session).room_for(session->store(), session->place(), bytes);
 }
 
-Result<void> OpenCodeWriter::check_json(const SessionPtr& /*session*/, std::string_view /*text*/) {
+Result<void> Writer::check_json(const SessionPtr& /*session*/, std::string_view /*text*/) {
   return refuse_json();
 }
 
-Result<AppendResult> OpenCodeWriter::append_text(const SessionPtr& session, AppendText text) {
+Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText text) {
   RETURN_IF_ERROR(check(session));
   if (text.is_json) {
     return refuse_json();
@@ -182,7 +182,7 @@ Result<AppendResult> OpenCodeWriter::append_text(const SessionPtr& session, Appe
   return add(session, {std::move(text.text), std::move(text.at), false, settings().write_live});
 }
 
-Result<AppendResult> OpenCodeWriter::summarize(const SessionPtr& session, const std::string& text, bool force) {
+Result<AppendResult> Writer::summarize(const SessionPtr& session, const std::string& text, bool force) {
   RETURN_IF_ERROR(check(session));
   std::string summary = text;
   if (text.empty()) {
@@ -195,8 +195,8 @@ Result<AppendResult> OpenCodeWriter::summarize(const SessionPtr& session, const 
   return add(session, {std::move(summary), "", true, force || settings().write_live});
 }
 
-Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,
-                                              std::string_view source) {
+Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,
+                                      std::string_view source) {
   RETURN_IF_ERROR(check(session));
   ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   std::string in_force;
@@ -208,7 +208,7 @@ Result<std::string> OpenCodeWriter::set_title(const SessionPtr& session, std::st
   return in_force;
 }
 
-Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
+Result<void> Writer::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check(session));
   const LogPlace place = session->place();
@@ -221,21 +221,21 @@ Result<void> OpenCodeWriter::remove(const SessionPtr& session, bool force) {
   return done;
 }
 
-Result<void> OpenCodeWriter::check_remove(const SessionPtr& session, bool force) {
-  RETURN_IF_ERROR(Writer::check_remove(session, force));
+Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
+  RETURN_IF_ERROR(arborfs::Writer::check_remove(session, force));
   return force || settings().write_live ? Result<void>()
                                         : writes_of(session).check_quiet(session->store(), session->place());
 }
 
-void OpenCodeWriter::take_back_parts() {
+void Writer::take_back_parts() {
   for (const auto& store : catalog().stores()) {
-    if (&store->format() == &opencode_files_format()) {
-      const auto lock = opencode::StorageFolder::lock(opencode::storage_of(store->paths().sessions));
+    if (&store->format() == &opencode::files_format()) {
+      const auto lock = StorageFolder::lock(storage_of(store->paths().sessions));
       for (const char* kind : {"project", "session"}) {
         clear(store->disk(), lock ? lock->folder(kind) : Result<Dir>(lock.error()));
       }
       if (lock) {
-        opencode::clear_killed_forks(store->disk(), *lock);
+        clear_killed_forks(store->disk(), *lock);
         finish_removals(settings().trash, *store, *lock);
       }
     }
@@ -244,15 +244,15 @@ void OpenCodeWriter::take_back_parts() {
 
 /// In a database, rows and indexes take twice their text, and the -wal has their pages too. Of files, each entry has
 /// two and two folders, in blocks of their own.
-std::vector<RoomAt> OpenCodeWriter::room_for_new(const std::string& agent, std::uint64_t bytes, std::uint64_t entries) {
+std::vector<RoomAt> Writer::room_for_new(const std::string& agent, std::uint64_t bytes, std::uint64_t entries) {
   constexpr std::uint64_t kBlock = 4 << 10;
-  std::vector<RoomAt> room = Writer::room_for_new(agent, bytes, entries);
+  std::vector<RoomAt> room = arborfs::Writer::room_for_new(agent, bytes, entries);
   if (room.empty()) {
     return room;
   }
   RoomWanted& wanted = room.front().wanted;
   const SessionStore& store = *catalog().stores().at(*catalog().stores().first_of(agent));
-  if (&store.format() == &opencode_files_format()) {
+  if (&store.format() == &opencode::files_format()) {
     wanted = {bytes + (entries + 2) * 4 * kBlock + 4 * RoomWanted::kBeside, 4 * entries + 8};
   } else {
     wanted = {2 * bytes + in_database_->room_for(store, {}, bytes).bytes, 4};
@@ -260,31 +260,31 @@ std::vector<RoomAt> OpenCodeWriter::room_for_new(const std::string& agent, std::
   return room;
 }
 
-Result<AdoptResult> OpenCodeWriter::adopt(const Conversation& conversation, const std::string& agent) {
+Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
   SessionStore& store = *catalog().stores().at(number);
   AdoptResult adopted{{}, conversation.as_text, 0};
   const bool sync = settings().durability == Durability::synced;
   LogPlace place{"", "", number};
-  if (&store.format() == &opencode_format()) {
+  if (&store.format() == &opencode::format()) {
     const std::string database = store.path_of(place);
     if (const auto found = Dir::stat_root(database); !found && found.error().code == Errc::not_found) {
       return Error{Errc::not_found, "there is no database " + database};
     }
-    ASSIGN_OR_RETURN(place.file,
-                     opencode::adopt_in_database(
-                         database, sync ? sqlite::Transaction::Sync::full : sqlite::Transaction::Sync::left_to_kernel,
-                         conversation, adopted.as_text));
+    ASSIGN_OR_RETURN(
+        place.file,
+        adopt_in_database(database, sync ? sqlite::Transaction::Sync::full : sqlite::Transaction::Sync::left_to_kernel,
+                          conversation, adopted.as_text));
     place.folder = database.substr(database.rfind('/') + 1);
   } else {
-    const std::string storage = opencode::storage_of(store.paths().sessions);
-    ASSIGN_OR_RETURN(auto made, opencode::adopt_in_files(store.disk(), storage, conversation, sync, adopted.as_text));
+    const std::string storage = storage_of(store.paths().sessions);
+    ASSIGN_OR_RETURN(auto made, adopt_in_files(store.disk(), storage, conversation, sync, adopted.as_text));
     place.folder = std::move(made.project);
     place.file = std::move(made.session);
   }
-  place.file += opencode::kPlaceSuffix;
+  place.file += kPlaceSuffix;
   ASSIGN_OR_RETURN(adopted.made, show_made(place));
   return adopted;
 }
 
-}  // namespace arborfs
+}  // namespace arborfs::opencode

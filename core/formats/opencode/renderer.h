@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/entry/message_renderer.h"
-#include "core/formats/opencode/opencode_reader.h"
+#include "core/formats/opencode/reader.h"
 
 namespace arborfs::opencode {
 
