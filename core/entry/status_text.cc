@@ -82,9 +82,9 @@ json::Value counts(const Numbers& numbers, json::Document& owner) {
   return object.take();
 }
 
-json::Value store_list(const std::vector<MountStatus::Store>& stores, json::Document& owner) {
+json::Value store_list(const std::vector<MountStatus::StoreRow>& stores, json::Document& owner) {
   json::Value list(rapidjson::kArrayType);
-  for (const MountStatus::Store& store : stores) {
+  for (const MountStatus::StoreRow& store : stores) {
     Object object(owner);
     object.text("agent", store.agent).text("place", store.place).number("sessions", store.sessions);
     object.text_or_null("problem", store.problem).put("leftOut", counts(store.left_out, owner));

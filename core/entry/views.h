@@ -99,14 +99,14 @@ struct MountStatus {
   std::uint64_t indexed_sessions = 0;
   std::uint64_t index_bytes = 0;
   std::string watching;  // "inotify" or "polling" with the reason
-  struct Store {
+  struct StoreRow {
     std::string agent;
     std::string place;
     std::uint64_t sessions = 0;
     std::string problem;                            // why its sessions cannot be listed, "" if they can
     std::map<std::string, std::uint64_t> left_out;  // by reason, how many names of logs are no sessions
   };
-  std::vector<Store> stores;
+  std::vector<StoreRow> stores;
   std::vector<std::string> last_errors;
 };
 std::string mount_status_json(const MountStatus& status);

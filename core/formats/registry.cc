@@ -26,7 +26,7 @@ namespace arborfs {
 
 namespace {
 
-using StorePtr = std::shared_ptr<SessionStore>;
+using StorePtr = std::shared_ptr<Store>;
 using WriterPtr = std::unique_ptr<Writer>;
 
 /// How the user named a folder.
@@ -55,7 +55,7 @@ struct Agent {
   std::string_view also_writes = {};
   /// What belongs to a session (core/write/transfer.h), or null if no session of the store may have this place; null
   /// if arborfs removes none of the agent's sessions.
-  std::unique_ptr<Belongings> (*belongings)(const SessionStore& store, const LogPlace& place) = nullptr;
+  std::unique_ptr<Belongings> (*belongings)(const Store& store, const LogPlace& place) = nullptr;
   /// Finds the faults of its sessions (examine_session); null: those that sessions of every format can have.
   std::vector<Finding> (*examine)(Session& session, const Catalog& catalog) = nullptr;
   /// Opens the further stores in that folder; null if there never are any.
@@ -173,7 +173,7 @@ bool overlap(const StorePaths& one, const StorePaths& other) {
 }
 
 /// The row whose store is in the same place; null if there is none.
-const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const SessionStore& store) {
+const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const Store& store) {
   const auto same = std::find_if(rows.begin(), rows.end(), [&](const FoundStore& row) {
     return row.store && overlap(row.store->paths(), store.paths());
   });
@@ -181,7 +181,7 @@ const FoundStore* in_same_place(const std::vector<FoundStore>& rows, const Sessi
 }
 
 /// The session as the store names its place, whatever its note says.
-Trashed in_store(Trashed trashed, const SessionStore& store) {
+Trashed in_store(Trashed trashed, const Store& store) {
   trashed.agent = store.format_of(trashed.place).agent;
   trashed.format = store.format().name;
   trashed.sessions = store.paths().sessions;
@@ -322,7 +322,7 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
   return writers;
 }
 
-Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, const StoreSet& open) {
+Result<std::shared_ptr<Store>> store_of_trashed(const Trashed& trashed, const StoreSet& open) {
   const Agent* agent = find_agent(trashed.agent);
   if (agent == nullptr || agent->belongings == nullptr) {
     return Error{Errc::unsupported, "this version of arborfs restores no sessions of " + trashed.agent};

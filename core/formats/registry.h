@@ -32,10 +32,10 @@ Result<ChosenStore> parse_chosen_store(std::string_view word);
 /// The place of a store.
 struct FoundStore {
   std::string_view agent;
-  std::string place;                    // the folder with the agent's state, "" if it has none of its own
-  std::shared_ptr<SessionStore> store;  // null: it is not opened
-  std::string why_not;                  // if it is not opened, in words
-  std::optional<Error> refused;         // of check_owner, if that is the reason
+  std::string place;             // the folder with the agent's state, "" if it has none of its own
+  std::shared_ptr<Store> store;  // null: it is not opened
+  std::string why_not;           // if it is not opened, in words
+  std::optional<Error> refused;  // of check_owner, if that is the reason
 };
 
 /// The chosen stores or, without any, a row for the own store of each agent, one for pi's session dir if the user has
@@ -61,7 +61,7 @@ std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& setti
 /// store's sessions have: what the note says is not believed (CONTRACT.md 4.7). Errors: not_found if no such store is
 /// open; corrupt if its sessions have no such place; unsupported if the session is of an agent whose sessions this
 /// version does not remove.
-Result<std::shared_ptr<SessionStore>> store_of_trashed(const Trashed& trashed, const StoreSet& open);
+Result<std::shared_ptr<Store>> store_of_trashed(const Trashed& trashed, const StoreSet& open);
 
 /// Moves a session from the trash in this folder, "" for the user's own, back to its store, which is one of `open`.
 /// Starts over if an earlier restore was killed. Errors: those of store_of_trashed; already_exists, io; busy while

@@ -127,7 +127,7 @@ struct Header {
   std::string problem;          // why it is invalid, or why the log is read-only although it is valid
   bool has_slot = false;        // a first line that the agent overwrites in place precedes it
   bool migrated = false;        // from an older version, in memory only
-  bool of_other_agent = false;  // of the other agent that keeps logs in such folders (SessionStore::owner_of)
+  bool of_other_agent = false;  // of the other agent that keeps logs in such folders (Store::owner_of)
   bool gives_ids = false;       // version 1: ids and parents are generated, those in the log ignored (omp/FORMAT.md E9)
   bool writable_version = true;  // false if arborfs cannot write logs of this version
   std::string json;              // JSON.stringify of the header after slot and migration; "" if invalid

@@ -59,7 +59,7 @@ std::uint64_t unfolded_sign(std::uint64_t number) {
 
 }  // namespace
 
-std::string key_of(const SessionStore& store) {
+std::string key_of(const Store& store) {
   return std::string(store.format().name) + ":" + store.paths().sessions;
 }
 

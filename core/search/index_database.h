@@ -30,7 +30,7 @@ struct IndexKeyHash {
   }
 };
 /// The store's part of the keys of its sessions.
-std::string key_of(const SessionStore& store);
+std::string key_of(const Store& store);
 IndexKey key_of(const Session& session);
 
 /// An index has at most this many, those of sessions that are gone included: enough for 100 GB of texts.

@@ -73,7 +73,7 @@ IndexedSession SessionIndexer::Reading::as_part() const {
   return part;
 }
 
-SessionIndexer::Followed SessionIndexer::take(const Session& session, const std::shared_ptr<SessionStore>& store) {
+SessionIndexer::Followed SessionIndexer::take(const Session& session, const std::shared_ptr<Store>& store) {
   const auto is_it = [&](const Followed& followed) {
     return followed.number == session.number() && followed.session->place() == session.place();
   };
@@ -233,7 +233,7 @@ std::vector<Chunk> SessionIndexer::still_right(const Followed& followed, Reading
   return kept;
 }
 
-Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const std::shared_ptr<SessionStore>& store,
+Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const std::shared_ptr<Store>& store,
                                                  IndexWriter& writer) {
   const auto seen = store->stat(session.place());
   if (seen && is_younger(seen->mtime_ns, now_ns(), kYoungNanos)) {
@@ -307,7 +307,7 @@ std::set<std::string> stores_present(const Catalog& catalog, const Hanging& hang
   std::set<std::string> present;
   const auto silent = hanging.stores();
   for (std::size_t number = 0; number < catalog.stores().size(); ++number) {
-    const SessionStore& store = *catalog.stores().at(number);
+    const Store& store = *catalog.stores().at(number);
     if (!silent.contains(static_cast<std::uint8_t>(number)) && store.present()) {
       present.insert(key_of(store));
     }

@@ -43,7 +43,7 @@ class SessionIndexer {
     Outcome outcome = Outcome::done;
     bool is_unreadable = false;
   };
-  Result<Done> add(const Session& session, const std::shared_ptr<SessionStore>& store, IndexWriter& writer);
+  Result<Done> add(const Session& session, const std::shared_ptr<Store>& store, IndexWriter& writer);
 
  private:
   /// A session that was written lately, and that may grow.
@@ -56,7 +56,7 @@ class SessionIndexer {
     Ordinal settled = kNoEntry;    // the same
   };
   struct Reading;
-  Followed take(const Session& session, const std::shared_ptr<SessionStore>& store);
+  Followed take(const Session& session, const std::shared_ptr<Store>& store);
   void keep(Followed followed, const Reading& reading);
   static Result<Reading> read(const Followed& followed, const std::atomic<bool>& stopping);
   static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);

@@ -37,7 +37,7 @@ bool leads_into(const std::set<std::string>& mounts, const std::string& path) {
 }
 
 /// The folders whose file systems a submount of this store needs.
-std::vector<std::string> needed_by(const SessionStore& store, const LogFolder& submount) {
+std::vector<std::string> needed_by(const Store& store, const LogFolder& submount) {
   const StorePaths& paths = store.paths();
   return submount.name == kWholeStore ? std::vector{paths.agent_dir, paths.sessions}
                                       : std::vector{folder_path(paths.sessions, submount.name)};
@@ -63,7 +63,7 @@ FolderScans scan_folders(const StoreSet& stores, const std::set<LogFolder>& fold
 
 /// The state that the sessions of one store share.
 struct Catalog::OfStore {
-  OfStore(const std::shared_ptr<SessionStore>& store, std::uint8_t number, const std::string& folder, Catalog& catalog)
+  OfStore(const std::shared_ptr<Store>& store, std::uint8_t number, const std::string& folder, Catalog& catalog)
       : state(*store, folder), shared{store,
                                       number,
                                       &catalog.feed_,
@@ -443,7 +443,7 @@ void Catalog::look_for_blobs_of(const OfStore& of) {
   if (awaited.is_empty()) {
     return;
   }
-  const SessionStore& store = *of.shared.store;
+  const Store& store = *of.shared.store;
   const auto folder = Dir::open_root(store.paths().blobs);
   const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
   const auto changed = awaited.take_changed(*store.blobs(), st ? std::optional(*st) : std::nullopt);
@@ -662,7 +662,7 @@ std::vector<LeftOut> Catalog::left_out() const {
   }
   std::vector<LeftOut> all;
   for (auto& [place, reason] : found) {
-    const SessionStore& store = *stores_.at(place.store);
+    const Store& store = *stores_.at(place.store);
     const bool is_folder = place.file.empty();
     all.push_back({place.store, is_folder ? folder_path(store.paths().sessions, place.folder) : store.path_of(place),
                    std::move(reason)});
@@ -761,7 +761,7 @@ Hanging Catalog::hanging() const {
   const auto silent = pulse_.silent(folders);
   Hanging found;
   for (const LogFolder& submount : all) {
-    const SessionStore& store = *stores_.at(submount.store);
+    const Store& store = *stores_.at(submount.store);
     const auto needed = needed_by(store, submount);
     const auto hangs =
         std::find_if(needed.begin(), needed.end(), [&](const auto& path) { return silent.contains(path); });

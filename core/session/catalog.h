@@ -49,10 +49,10 @@ class Catalog {
   Catalog(StoreSet stores, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt);
   /// Of one store.
-  Catalog(std::shared_ptr<SessionStore> store, std::string home, const std::string& state,
+  Catalog(std::shared_ptr<Store> store, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt)
       : Catalog(StoreSet(std::move(store)), std::move(home), state, most_index_bytes) {}
-  Catalog(std::shared_ptr<SessionStore> store, std::string home)
+  Catalog(std::shared_ptr<Store> store, std::string home)
       : Catalog(std::move(store), std::move(home), state_path("")) {}
   ~Catalog();
 

@@ -67,7 +67,7 @@ std::string folder_in(const AgentPrograms& programs, const Value& value) {
 }
 
 /// The spellings of the store's folder that this process knows. Nothing else on a disk is accessed.
-std::vector<std::string> folders_of(const SessionStore& store, const AgentPrograms& programs) {
+std::vector<std::string> folders_of(const Store& store, const AgentPrograms& programs) {
   std::vector<std::string> folders = {store.paths().agent_dir};
   const std::string own =
       folder_in(programs, [](std::string_view name) { return environment_variable(std::string(name).c_str()); });
@@ -93,8 +93,7 @@ bool is_service(const AgentPrograms& programs, const std::vector<std::string>& a
          std::find(arguments.begin(), arguments.end(), programs.service) != arguments.end();
 }
 
-std::vector<Agent> find_agents(const SessionStore& store, const AgentPrograms& programs,
-                               std::chrono::milliseconds max_age) {
+std::vector<Agent> find_agents(const Store& store, const AgentPrograms& programs, std::chrono::milliseconds max_age) {
   std::vector<Agent> found;
   std::vector<std::string> folders;
   const std::string_view variables[] = {kHome, programs.variable};
@@ -130,7 +129,7 @@ bool name_session(const std::vector<std::string>& arguments, std::string_view id
 /// (HasLiveSigns). See CONTRACT.md 5.6.
 class ProgramLook final : public AgentLook {
  public:
-  ProgramLook(const SessionStore& store, std::chrono::milliseconds max_age)
+  ProgramLook(const Store& store, std::chrono::milliseconds max_age)
       : store_(store), programs_(store.format().programs) {
     if (programs_ != nullptr) {
       agents_ = find_agents(store, *programs_, max_age);
@@ -178,13 +177,13 @@ class ProgramLook final : public AgentLook {
   }
 
  private:
-  const SessionStore& store_;
+  const Store& store_;
   const AgentPrograms* const programs_;
   std::vector<Agent> agents_;
   std::unique_ptr<const LiveSigns> signs_;
 };
 
-std::unique_ptr<AgentLook> look(const SessionStore& store, std::chrono::milliseconds max_age) {
+std::unique_ptr<AgentLook> look(const Store& store, std::chrono::milliseconds max_age) {
   const AgentFinder* const finder = store.format().agents;
   return finder == nullptr ? std::make_unique<ProgramLook>(store, max_age) : finder->look(store, max_age);
 }
@@ -195,11 +194,11 @@ bool reads_write_marks(const Format& format) {
   return format.agents != nullptr || (format.programs != nullptr && format.programs->is_server);
 }
 
-std::unique_ptr<AgentLook> AgentLook::now(const SessionStore& store) {
+std::unique_ptr<AgentLook> AgentLook::now(const Store& store) {
   return look(store, std::chrono::milliseconds(0));
 }
 
-std::unique_ptr<AgentLook> AgentLook::recent(const SessionStore& store) {
+std::unique_ptr<AgentLook> AgentLook::recent(const Store& store) {
   return look(store, std::chrono::seconds(1));
 }
 
@@ -257,7 +256,7 @@ Liveness check_liveness(const Session& session, const Catalog& catalog) {
 
 Liveness check_liveness(const Session& session, const Catalog& catalog, const AgentLook& look) {
   Liveness found;
-  const SessionStore& store = session.store();
+  const Store& store = session.store();
   const LogPlace place = session.place();
   const auto folder = store.folder(place);
   if (folder) {

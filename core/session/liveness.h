@@ -22,9 +22,9 @@ class AgentLook {
   AgentLook& operator=(const AgentLook&) = delete;
 
   /// Takes the snapshot now. `store` outlives it.
-  static std::unique_ptr<AgentLook> now(const SessionStore& store);
+  static std::unique_ptr<AgentLook> now(const Store& store);
   /// The same, but the list of processes may be a second old: for display, not for deciding on a write.
-  static std::unique_ptr<AgentLook> recent(const SessionStore& store);
+  static std::unique_ptr<AgentLook> recent(const Store& store);
 
   /// True if no agent of this store runs.
   [[nodiscard]] virtual bool is_empty() const = 0;
@@ -47,7 +47,7 @@ class AgentFinder {
  public:
   virtual ~AgentFinder() = default;
   /// The list of processes may be `max_age` old.
-  [[nodiscard]] virtual std::unique_ptr<AgentLook> look(const SessionStore& store,
+  [[nodiscard]] virtual std::unique_ptr<AgentLook> look(const Store& store,
                                                         std::chrono::milliseconds max_age) const = 0;
 };
 

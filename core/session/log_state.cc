@@ -148,7 +148,7 @@ bool IndexFingerprint::is_of(const LogIndex& index) const {
   return index.size() >= entries_ && IndexFingerprint(index, entries_).hash_ == hash_;
 }
 
-LogState::LogState(const SessionStore& of, FoundLog& found) : store(of), format(of.format_of(found.place)) {
+LogState::LogState(const Store& of, FoundLog& found) : store(of), format(of.format_of(found.place)) {
   head.stat = found.stat;
   if (found.head) {
     head.header = std::move(found.head->header);

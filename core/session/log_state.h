@@ -17,7 +17,7 @@
 #include "core/log/log_index.h"
 #include "core/session/change_feed.h"
 #include "core/session/store_state.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs {
 
@@ -117,9 +117,9 @@ struct LogState {
   };
 
   /// `of` outlives it.
-  LogState(const SessionStore& of, FoundLog& found);
+  LogState(const Store& of, FoundLog& found);
 
-  const SessionStore& store;
+  const Store& store;
   const Format& format;
   Head head;
   bool has_head = false;  // it was read, and nothing failed since

@@ -23,7 +23,7 @@
 #include "core/session/log_state.h"
 #include "core/session/store_state.h"
 #include "core/session/view_cache.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs {
 
@@ -54,7 +54,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// State that the sessions of one store share; outlives them.
   struct Shared {
-    std::shared_ptr<SessionStore> store;
+    std::shared_ptr<Store> store;
     std::uint8_t number = 0;                  // of the store
     ChangeFeed* feed = nullptr;               // may be null
     StoreState* state = nullptr;              // may be null
@@ -71,7 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
     return locked([&] { return place_; });
   }
   /// The store that its log is in. A session never changes its store.
-  [[nodiscard]] SessionStore& store() const { return *shared_.store; }
+  [[nodiscard]] Store& store() const { return *shared_.store; }
   [[nodiscard]] std::uint8_t store_number() const { return shared_.number; }
   /// The log's name on disk without its ending.
   [[nodiscard]] std::string stem() const {

@@ -20,7 +20,7 @@
 #include "core/os/disk.h"
 #include "core/session/awaited_blobs.h"
 #include "core/store/log_writer.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs {
 
@@ -205,7 +205,7 @@ class ErasedEntries {
 
 struct StoreState {
   /// `folder` is the state folder. Without one ("") leaves and marks are kept in memory and the other data is not kept.
-  StoreState(const SessionStore& store, const std::string& folder)
+  StoreState(const Store& store, const std::string& folder)
       : leaves(folder, store.paths().sessions, store.disk()),
         erased(folder, store.paths().sessions, store.disk()),
         marks(folder, store.paths().sessions, store.disk()),

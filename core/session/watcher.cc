@@ -240,7 +240,7 @@ class StoreWatches {
 
   void sort_as(const Watched& meaning, const inotify_event& event, Reading& reading) const {
     News& news = reading.news;
-    const SessionStore& store = *catalog_.stores().at(meaning.folder.store);
+    const Store& store = *catalog_.stores().at(meaning.folder.store);
     switch (meaning.what) {
       case What::terminals:
         news.terminals = true;
@@ -262,8 +262,7 @@ class StoreWatches {
     }
   }
 
-  static void sort_in(const SessionStore& store, const LogFolder& folder, const inotify_event& event,
-                      Reading& reading) {
+  static void sort_in(const Store& store, const LogFolder& folder, const inotify_event& event, Reading& reading) {
     if ((event.mask & IN_MOVED_TO) != 0) {
       reading.half_moves.erase(event.cookie);  // of a log that gets another kind of name as well
     }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs {
 namespace {
@@ -45,7 +45,7 @@ Error does_not_take(const Format& format, std::string_view verb) {
   return {Errc::unsupported, "sessions of " + std::string(format.agent) + " do not take '" + std::string(verb) + "'"};
 }
 
-Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request) {
+Result<AgentCommand> resume_command(const Store& store, const Format& format, const ResumeRequest& request) {
   if (format.resume == nullptr) {
     return {Errc::unsupported, "no known program resumes sessions of " + std::string(format.agent) +
                                    " in files of this kind (" + std::string(format.name) + ")"};

@@ -1,5 +1,5 @@
 // Describes the sessions of one agent to arborfs: its name, and the parts that read and render its records. One
-// constant object per format; a store (session_store.h) says which format its sessions have. Any thread.
+// constant object per format; a store (store.h) says which format its sessions have. Any thread.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ namespace arborfs {
 class AgentFinder;     // core/session/liveness.h
 class LogReader;       // core/log/log_reader.h
 class RecordRenderer;  // core/entry/record_renderer.h
-class SessionStore;    // core/store/session_store.h
+class Store;           // core/store/store.h
 struct Header;         // core/log/log_index.h
-struct LogPlace;       // core/store/session_store.h
+struct LogPlace;       // core/store/store.h
 
 /// How the programs of an agent are recognised, and how their processes show what they use. Constant data of a format.
 struct AgentPrograms {
@@ -76,7 +76,7 @@ struct Format {
   const AgentPrograms* programs = nullptr;  // null: the agent's programs cannot be distinguished from others
   /// The settings with which the agent starts a session, as the JSON of startup.json (CONTRACT.md 2.12). It reads the
   /// agent's settings. Null: there is no such file.
-  std::string (*startup_json)(const SessionStore& store, const Header& header) = nullptr;
+  std::string (*startup_json)(const Store& store, const Header& header) = nullptr;
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
   bool has_cwd = true;  // false: its sessions do not record a working directory
@@ -113,6 +113,6 @@ struct ResumeRequest {
 
 /// Errors: unsupported if the agent has no such command, or none that can name this session; corrupt for an id that
 /// would be read as an option.
-Result<AgentCommand> resume_command(const SessionStore& store, const Format& format, const ResumeRequest& request);
+Result<AgentCommand> resume_command(const Store& store, const Format& format, const ResumeRequest& request);
 
 }  // namespace arborfs

@@ -112,7 +112,7 @@ bool may_be_folder(const Dir& dir, const DirEntry& entry) {
 
 LogFolderStore::LogFolderStore(const Format& format, StorePaths paths, std::string folder, std::string suffix,
                                Disk& disk)
-    : SessionStore(format, std::move(paths), disk), folder_(std::move(folder)), suffix_(std::move(suffix)) {}
+    : Store(format, std::move(paths), disk), folder_(std::move(folder)), suffix_(std::move(suffix)) {}
 
 bool LogFolderStore::present() const {
   return folders().has_value();

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs {
 
@@ -23,7 +23,7 @@ std::string_view why_not_compressed(std::string_view name, const IsLogName& is_l
 /// Why something that has the name of a log is no session, by the type of its directory entry (DT_FIFO).
 std::string why_no_file(unsigned char type);
 
-/// As SessionStore::logs, for `dir`, which is `folder`. Without `why_left_out`, that is why_not_compressed().
+/// As Store::logs, for `dir`, which is `folder`. Without `why_left_out`, that is why_not_compressed().
 std::vector<FoundLog> logs_among(const std::vector<DirEntry>& entries, const Dir& dir, const std::string& folder,
                                  const Format& format, const IsLogName& is_log_name, const HeadWanted& wants_head,
                                  const WhyLeftOut& why_left_out = {});
@@ -37,7 +37,7 @@ Result<std::vector<FoundLog>> list_logs(const Dir& dir, const std::string& folde
 bool may_be_folder(const Dir& dir, const DirEntry& entry);
 
 /// A store whose sessions are one file each, named `<session><suffix>`, in one folder below its root. Thread-safe.
-class LogFolderStore : public SessionStore {
+class LogFolderStore : public Store {
  public:
   /// The logs are in `folder` below `paths.sessions`. `format` and `disk` outlive the store.
   LogFolderStore(const Format& format, StorePaths paths, std::string folder, std::string suffix, Disk& disk);

@@ -2,35 +2,35 @@
 
 namespace arborfs {
 
-Result<Dir> artifacts_of(const SessionStore& store, const LogPlace& place) {
+Result<Dir> artifacts_of(const Store& store, const LogPlace& place) {
   const auto* const part = part_of<HasArtifacts>(store);
   return part != nullptr ? part->artifacts(place)
                          : Result<Dir>(Errc::not_found, "this agent keeps no files next to a session");
 }
 
-Result<ShownFilesPtr> checkpoints_of(const SessionStore& store, const LogPlace& place) {
+Result<ShownFilesPtr> checkpoints_of(const Store& store, const LogPlace& place) {
   const auto* const part = part_of<HasCheckpoints>(store);
   return part != nullptr ? part->checkpoints(place)
                          : Result<ShownFilesPtr>(Errc::not_found, "the session has no checkpoints");
 }
 
-Result<ShownFilesPtr> native_files_of(const SessionStore& store, const LogPlace& place) {
+Result<ShownFilesPtr> native_files_of(const Store& store, const LogPlace& place) {
   const auto* const part = part_of<HasNativeFiles>(store);
   return part != nullptr ? part->native_files(place)
                          : Result<ShownFilesPtr>(Errc::not_found, "the log is all that the agent keeps of the session");
 }
 
-std::vector<Breadcrumb> breadcrumbs_of(const SessionStore& store) {
+std::vector<Breadcrumb> breadcrumbs_of(const Store& store) {
   const auto* const part = part_of<HasBreadcrumbs>(store);
   return part != nullptr ? part->breadcrumbs() : std::vector<Breadcrumb>();
 }
 
-std::vector<FileFinding> faults_of(const SessionStore& store) {
+std::vector<FileFinding> faults_of(const Store& store) {
   const auto* const part = part_of<HasFaults>(store);
   return part != nullptr ? part->faults() : std::vector<FileFinding>();
 }
 
-std::vector<Finding> faults_of(const SessionStore& store, const LogPlace& place) {
+std::vector<Finding> faults_of(const Store& store, const LogPlace& place) {
   const auto* const part = part_of<HasFaults>(store);
   return part != nullptr ? part->faults_of(place) : std::vector<Finding>();
 }

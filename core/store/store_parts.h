@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "core/store/finding.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "core/store/stored_files.h"
 
 namespace arborfs {
 
 /// Null if the store does not have the part.
 template <class Part>
-const Part* part_of(const SessionStore& store) {
+const Part* part_of(const Store& store) {
   return dynamic_cast<const Part*>(&store);
 }
 
@@ -24,7 +24,7 @@ struct HasArtifacts {
   virtual ~HasArtifacts() = default;
   [[nodiscard]] virtual Result<Dir> artifacts(const LogPlace& place) const = 0;
 };
-Result<Dir> artifacts_of(const SessionStore& store, const LogPlace& place);
+Result<Dir> artifacts_of(const Store& store, const LogPlace& place);
 
 using ShownFilesPtr = std::unique_ptr<const ShownFiles>;
 
@@ -34,7 +34,7 @@ struct HasCheckpoints {
   virtual ~HasCheckpoints() = default;
   [[nodiscard]] virtual Result<ShownFilesPtr> checkpoints(const LogPlace& place) const = 0;
 };
-Result<ShownFilesPtr> checkpoints_of(const SessionStore& store, const LogPlace& place);
+Result<ShownFilesPtr> checkpoints_of(const Store& store, const LogPlace& place);
 
 /// The files or rows behind a session as the agent keeps them, without secrets (CONTRACT.md 2.10). Cheap. Errors:
 /// not_found if the log is all that the agent keeps of the session.
@@ -42,7 +42,7 @@ struct HasNativeFiles {
   virtual ~HasNativeFiles() = default;
   [[nodiscard]] virtual Result<ShownFilesPtr> native_files(const LogPlace& place) const = 0;
 };
-Result<ShownFilesPtr> native_files_of(const SessionStore& store, const LogPlace& place);
+Result<ShownFilesPtr> native_files_of(const Store& store, const LogPlace& place);
 
 /// The session that a terminal used last (omp/FORMAT.md F9). The log may not exist.
 struct Breadcrumb {
@@ -56,7 +56,7 @@ struct HasBreadcrumbs {
   virtual ~HasBreadcrumbs() = default;
   [[nodiscard]] virtual std::vector<Breadcrumb> breadcrumbs() const = 0;
 };
-std::vector<Breadcrumb> breadcrumbs_of(const SessionStore& store);
+std::vector<Breadcrumb> breadcrumbs_of(const Store& store);
 
 /// Files next to logs by which the agent locks them.
 struct HasLockFiles {
@@ -98,7 +98,7 @@ struct HasFaults {
   /// Of a session: missing files that it needs, records that are not part of its bytes.
   [[nodiscard]] virtual std::vector<Finding> faults_of(const LogPlace& /*place*/) const { return {}; }
 };
-std::vector<FileFinding> faults_of(const SessionStore& store);
-std::vector<Finding> faults_of(const SessionStore& store, const LogPlace& place);
+std::vector<FileFinding> faults_of(const Store& store);
+std::vector<Finding> faults_of(const Store& store, const LogPlace& place);
 
 }  // namespace arborfs

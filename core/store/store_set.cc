@@ -14,7 +14,7 @@
 namespace arborfs {
 namespace {
 
-using Stores = std::vector<std::shared_ptr<SessionStore>>;
+using Stores = std::vector<std::shared_ptr<Store>>;
 
 /// The blobs of several stores. If the first store has only part of a blob, the next one is used.
 class JoinedBlobs : public BlobStore {
@@ -90,9 +90,9 @@ std::string obstacle_to(std::filesystem::path path) {
 
 StoreSet::StoreSet(Stores stores) : stores_(std::move(stores)), blobs_(blobs_of(stores_)) {}
 
-StoreSet::StoreSet(std::shared_ptr<SessionStore> store) : StoreSet(Stores{std::move(store)}) {}
+StoreSet::StoreSet(std::shared_ptr<Store> store) : StoreSet(Stores{std::move(store)}) {}
 
-const SessionStore& StoreSet::main(const std::set<std::uint8_t>& silent) const {
+const Store& StoreSet::main(const std::set<std::uint8_t>& silent) const {
   for (std::size_t number = 0; number < size(); ++number) {
     if (silent.contains(static_cast<std::uint8_t>(number)) || at(number)->present()) {
       return *at(number);
@@ -141,7 +141,7 @@ std::vector<Breadcrumb> StoreSet::breadcrumbs(const std::set<std::uint8_t>& sile
   return all;
 }
 
-std::optional<StoreProblem> problem_of(const SessionStore& store) {
+std::optional<StoreProblem> problem_of(const Store& store) {
   const auto listed = store.folders();
   if (listed) {
     return std::nullopt;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "core/store/store_parts.h"
 
 namespace arborfs {
@@ -21,22 +21,22 @@ class StoreSet {
   static constexpr std::size_t kMost = std::numeric_limits<std::uint8_t>::max();
 
   /// From 1 to kMost stores, no two of which are in the same place.
-  explicit StoreSet(std::vector<std::shared_ptr<SessionStore>> stores);
-  explicit StoreSet(std::shared_ptr<SessionStore> store);
+  explicit StoreSet(std::vector<std::shared_ptr<Store>> stores);
+  explicit StoreSet(std::shared_ptr<Store> store);
 
   [[nodiscard]] std::size_t size() const { return stores_.size(); }
-  [[nodiscard]] const std::shared_ptr<SessionStore>& at(std::size_t number) const { return stores_[number]; }
+  [[nodiscard]] const std::shared_ptr<Store>& at(std::size_t number) const { return stores_[number]; }
   [[nodiscard]] auto begin() const { return stores_.begin(); }
   [[nodiscard]] auto end() const { return stores_.end(); }
   /// The first store that is present, else the first whose agent has a folder, else the first: for messages that name
   /// one folder. Stores in `silent`, by their numbers, are not asked and count as present.
-  [[nodiscard]] const SessionStore& main(const std::set<std::uint8_t>& silent = {}) const;
+  [[nodiscard]] const Store& main(const std::set<std::uint8_t>& silent = {}) const;
   /// The number of the first store of this agent.
   [[nodiscard]] std::optional<std::uint8_t> first_of(std::string_view agent) const;
 
-  /// As SessionStore::folders, for one store.
+  /// As Store::folders, for one store.
   [[nodiscard]] Result<std::vector<LogFolder>> folders(std::uint8_t number) const;
-  /// As SessionStore::logs.
+  /// As Store::logs.
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const LogFolder& folder, const HeadWanted& wants_head) const;
   /// Those of all stores that are not in `silent`.
   [[nodiscard]] std::vector<Breadcrumb> breadcrumbs(const std::set<std::uint8_t>& silent) const;
@@ -44,7 +44,7 @@ class StoreSet {
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
 
  private:
-  const std::vector<std::shared_ptr<SessionStore>> stores_;
+  const std::vector<std::shared_ptr<Store>> stores_;
   const std::shared_ptr<BlobStore> blobs_;
 };
 
@@ -54,7 +54,7 @@ struct StoreProblem {
   std::string words;
 };
 /// Nothing if they can be listed now.
-std::optional<StoreProblem> problem_of(const SessionStore& store);
+std::optional<StoreProblem> problem_of(const Store& store);
 
 enum class Access { look, write };
 

@@ -44,7 +44,7 @@ Result<std::vector<Prompt>> prompts_of(const PromptHistory& history, const Promp
 
 }  // namespace
 
-Prompts find_prompts(const std::vector<std::shared_ptr<SessionStore>>& stores, const PromptQuery& wanted) {
+Prompts find_prompts(const std::vector<std::shared_ptr<Store>>& stores, const PromptQuery& wanted) {
   Prompts all;
   for (const auto& store : stores) {
     const PromptHistory* history = store->prompt_history();

@@ -41,7 +41,7 @@ struct Prompts {
   std::size_t histories = 0;  // how many were read
   std::vector<Error> unread;  // of the others; stores without a history are none
 };
-Prompts find_prompts(const std::vector<std::shared_ptr<SessionStore>>& stores, const PromptQuery& wanted);
+Prompts find_prompts(const std::vector<std::shared_ptr<Store>>& stores, const PromptQuery& wanted);
 
 /// The words of a query, folded. A word may be part of a word of the prompt.
 std::vector<std::string> words_of(std::string_view query);

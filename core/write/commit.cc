@@ -222,7 +222,7 @@ Result<void> Committer::check(const SessionPtr& session, LivePolicy policy) cons
   return may_write(held.agents, policy) ? Result<void>() : held.quiet;
 }
 
-std::shared_ptr<const AgentLook> Committer::recent_look(const SessionStore& store) const {
+std::shared_ptr<const AgentLook> Committer::recent_look(const Store& store) const {
   const auto now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(look_mutex_);

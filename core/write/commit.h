@@ -181,7 +181,7 @@ class Committer {
   Result<Held> hold(const SessionPtr& session, LivePolicy lowest, LivePolicy highest);
   void look_for_agents(const SessionPtr& session, Held& held) const;
   [[nodiscard]] bool is_surely_quiet(const Session& session, const LogWriter& writer, const AgentLook& look) const;
-  [[nodiscard]] std::shared_ptr<const AgentLook> recent_look(const SessionStore& store) const;
+  [[nodiscard]] std::shared_ptr<const AgentLook> recent_look(const Store& store) const;
   bool take_back_part(const SessionPtr& session, Held& held);
   void take_back_parts_in(std::uint8_t store);
   Result<std::unique_ptr<Plan>> plan(const SessionPtr& session, Held& held, const std::vector<Waiting*>& group);
@@ -197,7 +197,7 @@ class Committer {
   std::map<std::uint32_t, Queue> queues_;  // by session number, while commands wait; guarded by mutex_
   /// The last look for agents.
   struct RecentLook {
-    const SessionStore* store = nullptr;
+    const Store* store = nullptr;
     std::chrono::steady_clock::time_point time{};
     std::shared_ptr<const AgentLook> look;
   };

@@ -33,7 +33,7 @@ Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<
 
 mode_t permissions_of(const Session& session) {
   namespace fs = std::filesystem;
-  const SessionStore& store = session.store();
+  const Store& store = session.store();
   const fs::path agent_dir = store.paths().agent_dir;
   const auto file = store.stat(session.place());
   mode_t found = file ? file->mode & kAnyPermissions : 0;

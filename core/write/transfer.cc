@@ -454,7 +454,7 @@ Result<std::vector<Belonging>> NamedBelongings::in_store(const Dir& root) {
   return items;
 }
 
-Result<Trashed> Transfer::take(const SessionStore& store, const LogPlace& place, const std::string& title,
+Result<Trashed> Transfer::take(const Store& store, const LogPlace& place, const std::string& title,
                                const std::unique_ptr<Belongings>& what, bool sync) {
   if (!what) {
     return Error{Errc::corrupt, "the session has no valid place"};

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/os/disk.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "core/write/trash.h"
 
 namespace arborfs {
@@ -85,7 +85,7 @@ class NamedBelongings : public Belongings {
   /// Names them in the order of in_store(), also such as the folder does not have.
   using Find = std::function<Result<std::vector<Belonging>>(const Dir& folder)>;
   /// `folder`: of logs, as LogPlace::folder. `store` outlives this.
-  NamedBelongings(const SessionStore& store, std::string folder, Find find, std::string_view lock_suffix = "")
+  NamedBelongings(const Store& store, std::string folder, Find find, std::string_view lock_suffix = "")
       : store_(store), folder_(std::move(folder)), find_(std::move(find)), lock_suffix_(lock_suffix) {}
   [[nodiscard]] std::string root_path() const override { return folder_path(store_.paths().sessions, folder_); }
   Result<const Dir*> root(bool make) override;
@@ -93,7 +93,7 @@ class NamedBelongings : public Belongings {
   [[nodiscard]] std::string_view lock_suffix() const override { return lock_suffix_; }
 
  private:
-  const SessionStore& store_;
+  const Store& store_;
   const std::string folder_;
   const Find find_;
   const std::string_view lock_suffix_;
@@ -109,7 +109,7 @@ class Transfer {
   /// Errors: not_found; corrupt without `what`; stale if another program wrote to the session meanwhile; busy;
   /// unsupported for devices; those of the disk. The session is then in the store, unless the message says that it is
   /// in the trash.
-  Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title,
+  Result<Trashed> take(const Store& store, const LogPlace& place, const std::string& title,
                        const std::unique_ptr<Belongings>& what, bool sync = true);
   /// Moves a session back; completes an earlier restore that was killed. Errors: already_exists if the store has
   /// another session, or another file in the place of one; busy while another process moves it; those of the disk.

@@ -79,7 +79,7 @@ std::string Trash::shown_title(const Session& session) {
   return title.empty() ? session_name(session, kShownWords) : title;
 }
 
-Trashed Trash::describe(const SessionStore& store, const LogPlace& place, const std::string& title) {
+Trashed Trash::describe(const Store& store, const LogPlace& place, const std::string& title) {
   Trashed trashed;
   trashed.removed_ms = now_ms();
   trashed.agent = store.format_of(place).agent;
@@ -252,7 +252,7 @@ std::vector<RemovedFrom> removed_from() {
   return found;
 }
 
-void note_removed_from(const SessionStore& store) {
+void note_removed_from(const Store& store) {
   const RemovedFrom noted{std::string(store.format().agent), store.paths().agent_dir};
   const auto all = removed_from();
   const bool is_known = std::any_of(

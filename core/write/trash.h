@@ -11,7 +11,7 @@
 
 #include "core/os/disk.h"
 #include "core/session/session.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs {
 
@@ -42,7 +42,7 @@ class Trash {
   /// The title that the list shows for a session: its own, else the beginning of its first message.
   [[nodiscard]] static std::string shown_title(const Session& session);
   /// The note of this session if it is removed now; `title` is its shown title, the path its own.
-  [[nodiscard]] static Trashed describe(const SessionStore& store, const LogPlace& place, const std::string& title);
+  [[nodiscard]] static Trashed describe(const Store& store, const LogPlace& place, const std::string& title);
   /// Creates the folder of a session, which the trash does not list before write_note(). Each folder is created only
   /// once, because two processes that remove one session in the same millisecond would otherwise share it. While the
   /// result lives, no process can restore the session. Errors: busy if another process has created it; io, no_space.
@@ -97,7 +97,7 @@ struct RemovedFrom {
 
 /// A failure only means that the store must be named when a session goes back. Any thread; if two processes write at
 /// once, one of the lines is lost.
-void note_removed_from(const SessionStore& store);
+void note_removed_from(const Store& store);
 /// Those noted last; none if the file cannot be read.
 std::vector<RemovedFrom> removed_from();
 

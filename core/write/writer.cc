@@ -462,7 +462,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   if (!store) {
     return with_advice({Errc::read_only, "no store of " + wanted.agent + " is open"}, wanted.agent);
   }
-  const SessionStore& target = *catalog().stores().at(*store);
+  const Store& target = *catalog().stores().at(*store);
   ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry, wanted.reach));
   if (!wanted.title.empty()) {
     conversation.title = wanted.title;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/unique_fd.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "fs/fuse/fuse_request.h"
 
 namespace arborfs {

@@ -31,7 +31,7 @@ struct Shown {
 
 using FilesResult = Result<std::unique_ptr<const ShownFiles>>;
 
-FilesResult artifact_files(const SessionStore& store, const LogPlace& place) {
+FilesResult artifact_files(const Store& store, const LogPlace& place) {
   ASSIGN_OR_RETURN(auto folder, artifacts_of(store, place));
   return FilesResult(std::make_unique<const StoredFiles>(std::move(folder), std::vector<std::string>{""}));
 }
@@ -42,7 +42,7 @@ struct Family {
   Kind file;
   std::string_view word;  // in inode numbers
   bool is_brief;          // a listing omits attributes, since some take work
-  FilesResult (*files)(const SessionStore& store, const LogPlace& place);
+  FilesResult (*files)(const Store& store, const LogPlace& place);
 };
 constexpr std::array kFamilies = {
     Family{Kind::artifact_dir, Kind::artifact_file, "artifact", false, artifact_files},

@@ -42,7 +42,7 @@ constexpr std::array kRootRows = {
 };
 
 /// Why the sessions of a store cannot be listed; "" if they can.
-std::string problem_beside(const Hanging& hanging, std::uint8_t number, const SessionStore& store) {
+std::string problem_beside(const Hanging& hanging, std::uint8_t number, const Store& store) {
   std::string words;
   for (const auto& [submount, sentence] : hanging.submounts) {
     if (submount.store == number) {
@@ -53,8 +53,8 @@ std::string problem_beside(const Hanging& hanging, std::uint8_t number, const Se
   return problem ? problem->words : words;
 }
 
-std::vector<MountStatus::Store> rows_of(const StoreSet& stores, const Hanging& hanging) {
-  std::vector<MountStatus::Store> rows;
+std::vector<MountStatus::StoreRow> rows_of(const StoreSet& stores, const Hanging& hanging) {
+  std::vector<MountStatus::StoreRow> rows;
   for (const auto& store : stores) {
     const std::string problem = problem_beside(hanging, static_cast<std::uint8_t>(rows.size()), *store);
     rows.push_back({std::string(store->format().agent), store->paths().agent_dir, 0, problem, {}});
@@ -68,7 +68,7 @@ std::string status_text(const MountState& state, const Hanging& hanging) {
   MountStatus status;
   status.version = ARBORFS_VERSION;
   const auto silent = hanging.stores();
-  const SessionStore& main = catalog.stores().main(silent);
+  const Store& main = catalog.stores().main(silent);
   const auto is_main = [&](std::uint8_t number) { return catalog.stores().at(number).get() == &main; };
   status.agent_dir = main.paths().agent_dir;
   status.store_present = std::any_of(silent.begin(), silent.end(), is_main) || main.present();

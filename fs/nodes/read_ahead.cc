@@ -207,7 +207,7 @@ std::optional<std::uint64_t> size_to_hand_over(const Session::Guard& guard, Kind
 
 }  // namespace
 
-ReadAhead::ReadAhead(MountState& state, Store store) : state_(state), store_(std::move(store)) {
+ReadAhead::ReadAhead(MountState& state, Keep keep) : state_(state), keep_(std::move(keep)) {
   wanted_.reserve(kMostWanted);
   thread_ = std::thread([this] { run(); });
 }
@@ -392,7 +392,7 @@ bool ReadAhead::hand_over_one(const Files& files, const Files::File& file, std::
   } else {
     files.renderer->render(file.entry.type, raw, text_);
   }
-  return text_.size() == file.size && store_(file.node, text_);
+  return text_.size() == file.size && keep_(file.node, text_);
 }
 
 }  // namespace arborfs

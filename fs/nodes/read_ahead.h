@@ -87,10 +87,10 @@ class ReadAhead {
   static constexpr std::uint64_t kMostBytes = 8 << 20;      // of the log, ahead of a reader
   /// Stores all bytes of a file in the kernel's cache; false if the kernel does not know the file, or is gone. Called
   /// only by the thread.
-  using Store = std::function<bool(NodeId node, std::string_view bytes)>;
+  using Keep = std::function<bool(NodeId node, std::string_view bytes)>;
 
   /// Starts the thread. `state` outlives it.
-  ReadAhead(MountState& state, Store store);
+  ReadAhead(MountState& state, Keep keep);
   /// As stop().
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -129,7 +129,7 @@ class ReadAhead {
   bool is_stopping();
 
   MountState& state_;
-  const Store store_;
+  const Keep keep_;
   std::string raw_;  // used only by the thread, as is text_
   std::string text_;
   std::mutex mutex_;  // leaf

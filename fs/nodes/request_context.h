@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "fs/nodes/mount_state.h"
 #include "fs/nodes/node_id.h"
 

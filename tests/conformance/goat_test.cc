@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/entry/record_renderer.h"
+#include "core/entry/text_sizes.h"
+#include "core/entry/tree.h"
 #include "core/formats/goat/checkpoints.h"
 #include "core/formats/goat/format.h"
 #include "core/formats/goat/go_json.h"
@@ -15,10 +18,7 @@
 #include "core/json/document.h"
 #include "core/log/log_reader.h"
 #include "core/log/record_fields.h"
-#include "core/entry/tree.h"
 #include "core/os/disk.h"
-#include "core/entry/record_renderer.h"
-#include "core/entry/text_sizes.h"
 #include "core/store/store_parts.h"
 #include "tests/support/paths.h"
 
@@ -190,7 +190,7 @@ void expect_checkpoints(const Dir& folder, const json::Value& wanted) {
   }
 }
 
-void expect_session(const SessionStore& store, const json::Value& wanted) {
+void expect_session(const Store& store, const json::Value& wanted) {
   const std::string id = text_at(wanted, "id");
   const auto place = store.log_of(id, "messages.jsonl");
   ASSERT_TRUE(place);

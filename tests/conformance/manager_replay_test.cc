@@ -152,7 +152,7 @@ class Player {
 
   testing::TempStore temp_;
   const std::vector<ReplayOp> ops_;
-  const std::shared_ptr<SessionStore> store_;
+  const std::shared_ptr<Store> store_;
   omp::ManagerSettings settings_;
   omp::SessionManager::Ptr manager_;
   std::map<std::size_t, std::string> ids_;

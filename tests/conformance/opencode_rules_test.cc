@@ -55,7 +55,7 @@ class OpenCodeRules : public OpenCodeSamples {
   const fs::path folder_;
 
  private:
-  mutable std::vector<std::shared_ptr<SessionStore>> stores_;
+  mutable std::vector<std::shared_ptr<Store>> stores_;
   int time_ = 0;
 };
 

@@ -10,7 +10,7 @@
 #include "core/formats/omp/context/renderer.h"
 #include "core/formats/omp/log/reader.h"
 #include "core/formats/omp/store/store.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::testing {
 
@@ -19,7 +19,7 @@ inline const Format& heron_format() {
   return format;
 }
 
-class ForeignStore : public SessionStore {
+class ForeignStore : public Store {
  public:
   explicit ForeignStore(const std::string& agent_dir) : ForeignStore(omp::open_store(agent_dir)) {}
 
@@ -32,9 +32,9 @@ class ForeignStore : public SessionStore {
   [[nodiscard]] Result<Dir> folder(const LogPlace& place) const override { return files_->folder(place); }
 
  private:
-  explicit ForeignStore(std::shared_ptr<SessionStore> files)
-      : SessionStore(heron_format(), files->paths(), files->disk(), files->blobs()), files_(std::move(files)) {}
-  const std::shared_ptr<SessionStore> files_;
+  explicit ForeignStore(std::shared_ptr<Store> files)
+      : Store(heron_format(), files->paths(), files->disk(), files->blobs()), files_(std::move(files)) {}
+  const std::shared_ptr<Store> files_;
 };
 
 }  // namespace arborfs::testing

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json/document.h"
-#include "core/log/log_index.h"
-#include "core/log/log_reader.h"
 #include "core/entry/context_path.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text_sizes.h"
-#include "core/store/session_store.h"
+#include "core/json/document.h"
+#include "core/log/log_index.h"
+#include "core/log/log_reader.h"
+#include "core/store/store.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 
@@ -45,7 +45,7 @@ inline Words words_in(const json::Value& object, std::string_view key) {
 /// A session as arborfs reads it.
 class OpenCodeSession {
  public:
-  OpenCodeSession(const SessionStore& store, const LogPlace& place) : format_(store.format()) {
+  OpenCodeSession(const Store& store, const LogPlace& place) : format_(store.format()) {
     auto log = store.open(place);
     EXPECT_TRUE(log) << (log ? "" : log.error().message);
     log_ = *log;

@@ -55,7 +55,7 @@ class Stage {
 
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
   [[nodiscard]] omp::Writer& writer() { return *writer_; }
-  [[nodiscard]] SessionStore& store() { return *store_; }
+  [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] const TempStore& temp() const { return temp_; }
 
   /// Adds a log with these bytes, as if an agent had written it.
@@ -116,7 +116,7 @@ class Stage {
  private:
   TempStore temp_;
   const Storage storage_;
-  std::shared_ptr<SessionStore> store_;
+  std::shared_ptr<Store> store_;
   WriteSettings settings_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<omp::Writer> writer_;

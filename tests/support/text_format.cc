@@ -3,13 +3,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/base/hash.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
 #include "core/json/document.h"
 #include "core/log/line_reader.h"
 #include "core/log/record_reader.h"
-#include "core/entry/record_renderer.h"
-#include "core/entry/text.h"
 #include "core/store/log_listing.h"
 
 namespace arborfs::testing {
@@ -120,7 +120,7 @@ const Format& text_format() {
   return format;
 }
 
-std::shared_ptr<SessionStore> make_text_store(const std::string& folder, Disk& disk) {
+std::shared_ptr<Store> make_text_store(const std::string& folder, Disk& disk) {
   const std::filesystem::path path(folder);
   StorePaths paths;
   paths.agent_dir = path.parent_path();

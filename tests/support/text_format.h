@@ -5,13 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::testing {
 
 const Format& text_format();
 
 /// The sessions are `*.txt` in `folder`. `disk` outlives the store.
-std::shared_ptr<SessionStore> make_text_store(const std::string& folder, Disk& disk);
+std::shared_ptr<Store> make_text_store(const std::string& folder, Disk& disk);
 
 }  // namespace arborfs::testing

@@ -23,7 +23,7 @@ namespace {
 
 using history::Prompts;
 using history::Typed;
-using Stores = std::vector<std::shared_ptr<SessionStore>>;
+using Stores = std::vector<std::shared_ptr<Store>>;
 
 constexpr std::size_t kPromptsOnTerminal = 30;
 constexpr std::size_t kLongestLine = 4096;  // of a prompt, in characters

@@ -38,7 +38,7 @@ StoreRow row_of(const FoundStore& found) {
 
 /// Sets the numbers of sessions, and of what is none, of the stores that are open.
 void count_sessions(const std::vector<FoundStore>& found, std::vector<StoreRow>& rows) {
-  std::vector<std::shared_ptr<SessionStore>> stores;
+  std::vector<std::shared_ptr<Store>> stores;
   std::vector<StoreRow*> row_of_store;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].store) {

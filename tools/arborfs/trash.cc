@@ -152,7 +152,7 @@ Result<StoreSet> stores_of_trash(const CommandLine& line) {
     return open_stores(chosen, Access::write);
   }
   ASSIGN_OR_RETURN(const auto own, open_stores({}, Access::write));
-  std::vector<std::shared_ptr<SessionStore>> all(own.begin(), own.end());
+  std::vector<std::shared_ptr<Store>> all(own.begin(), own.end());
   for (const RemovedFrom& from : removed_from()) {
     const auto found = find_stores({{from.agent, from.dir, false}}, Access::write);
     const bool is_new = found && std::none_of(all.begin(), all.end(), [&](const auto& store) {

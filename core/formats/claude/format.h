@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::claude {
 
@@ -22,6 +22,6 @@ std::string own_dir();
 std::optional<std::string> other_dir();
 
 /// The store in that folder, which need not exist. `disk` outlives it.
-std::shared_ptr<SessionStore> make_store(const std::string& config_dir, Disk& disk);
+std::shared_ptr<arborfs::Store> make_store(const std::string& config_dir, Disk& disk);
 
 }  // namespace arborfs::claude

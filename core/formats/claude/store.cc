@@ -26,7 +26,6 @@
 #include "core/os/processes.h"
 #include "core/os/temp_file.h"
 #include "core/store/log_listing.h"
-#include "core/store/session_store.h"
 #include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 
@@ -206,9 +205,9 @@ std::shared_ptr<const LogSource> OutsideTitles::with_title(const LogPlace& place
 
 /// A folder of logs is `<project>`, or `<project>/<session>/subagents` and each folder below it for the sub-agents of
 /// one session.
-class Store final : public SessionStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
+class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
-  Store(StorePaths paths, Disk& disk) : SessionStore(claude::format(), std::move(paths), disk) {}
+  Store(StorePaths paths, Disk& disk) : arborfs::Store(claude::format(), std::move(paths), disk) {}
 
   [[nodiscard]] bool is_log_name(std::string_view file) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
@@ -462,7 +461,7 @@ Result<std::vector<FoundLog>> Store::logs(const std::string& folder, const HeadW
 }
 
 Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
-  ASSIGN_OR_RETURN(auto log, SessionStore::open(place));
+  ASSIGN_OR_RETURN(auto log, arborfs::Store::open(place));
   return titles_.with_title(place, std::move(log));
 }
 
@@ -497,7 +496,7 @@ std::vector<FileFinding> Store::faults() const {
   return found;
 }
 
-std::shared_ptr<SessionStore> make_store(const std::string& config_dir, Disk& disk) {
+std::shared_ptr<arborfs::Store> make_store(const std::string& config_dir, Disk& disk) {
   StorePaths paths;
   paths.agent_dir = resolved_path(config_dir);
   paths.sessions = paths.agent_dir + "/projects";

@@ -394,7 +394,7 @@ Result<AdoptResult> Writer::adopt_own(const SessionPtr& session, const ForeignFo
 Result<CreateResult> Writer::write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
                                               const std::string& rows) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
-  SessionStore& store = *catalog().stores().at(number);
+  arborfs::Store& store = *catalog().stores().at(number);
   const LogPlace place{project_folder_of(cwd), id + ".jsonl", number};
   ASSIGN_OR_RETURN(const auto folder,
                    make_folders(store.disk(), store.paths().agent_dir, {"projects", place.folder}, 0700, syncs()));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::codex {
 
@@ -20,6 +20,6 @@ const Format& document_format();
 std::string own_dir();
 
 /// The store in that folder, which need not exist. `disk` outlives it.
-std::shared_ptr<SessionStore> make_store(const std::string& home, Disk& disk);
+std::shared_ptr<arborfs::Store> make_store(const std::string& home, Disk& disk);
 
 }  // namespace arborfs::codex

@@ -226,10 +226,10 @@ void ThreadDatabase::refresh() const {
 }
 
 /// The logs have the places `sessions/<thread>.jsonl`, which are not files.
-class Store final : public SessionStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
+class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
   Store(StorePaths paths, Disk& disk)
-      : SessionStore(codex::format(), std::move(paths), disk),
+      : arborfs::Store(codex::format(), std::move(paths), disk),
         names_(this->paths().agent_dir),
         database_(this->paths().agent_dir, disk) {}
 
@@ -421,7 +421,7 @@ std::string Store::path_of(const LogPlace& place) const {
     return home() + "/" + place.file;  // left out
   }
   if (found == now->threads().end()) {
-    return SessionStore::path_of(place);
+    return arborfs::Store::path_of(place);
   }
   const SegmentFile& newest = found->second.back();
   return home() + "/" + newest.folder + "/" + newest.file;
@@ -726,7 +726,7 @@ Result<std::shared_ptr<const LogSource>> Store::open_thread(const ThreadTable& t
       std::move(segments), std::move(facts), opened, thread, source_marks(table, thread, planned)));
 }
 
-std::shared_ptr<SessionStore> make_store(const std::string& home, Disk& disk) {
+std::shared_ptr<arborfs::Store> make_store(const std::string& home, Disk& disk) {
   StorePaths paths;
   paths.agent_dir = resolved_path(home);
   paths.sessions = paths.agent_dir;

@@ -76,7 +76,7 @@ Result<std::unique_ptr<LogWriter>> Editor::lock(const SessionPtr& session, Wait 
   if (wait == Wait::no && is_transcript()) {
     return std::unique_ptr<LogWriter>();
   }
-  SessionStore& store = session->store();
+  arborfs::Store& store = session->store();
   ASSIGN_OR_RETURN(auto dir, store.folder(session->place()));
   auto folder = std::make_shared<const Dir>(std::move(dir));
   return wait == Wait::no ? try_lock_log(store.disk(), std::move(folder), file_)

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::goat {
 
@@ -14,6 +14,6 @@ const RecordRenderer& renderer();
 
 /// The store in `dir`, which need not exist: the folder of the sessions, or one that has it as `sessions`. `disk`
 /// outlives it.
-std::shared_ptr<SessionStore> make_store(const std::string& dir, Disk& disk);
+std::shared_ptr<arborfs::Store> make_store(const std::string& dir, Disk& disk);
 
 }  // namespace arborfs::goat

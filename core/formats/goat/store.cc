@@ -324,7 +324,7 @@ Result<ShownFiles::Content> CheckpointFiles::open(const std::string& path) const
   return Content(std::move(file));
 }
 
-class Store final : public SessionStore,
+class Store final : public arborfs::Store,
                     public HasArtifacts,
                     public HasCheckpoints,
                     public HasNativeFiles,
@@ -332,7 +332,7 @@ class Store final : public SessionStore,
                     public HasFaults {
  public:
   /// `disk` outlives the store. The base folder is `paths.sessions`.
-  Store(StorePaths paths, Disk& disk) : SessionStore(goat::format(), std::move(paths), disk) {}
+  Store(StorePaths paths, Disk& disk) : arborfs::Store(goat::format(), std::move(paths), disk) {}
 
   [[nodiscard]] std::string path_of(const LogPlace& place) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
@@ -672,7 +672,7 @@ Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
       std::move(dir), std::vector<std::string>{kMetadataFile, kMessagesFile, kTranscriptFile, kCheckpoints}));
 }
 
-std::shared_ptr<SessionStore> make_store(const std::string& dir, Disk& disk) {
+std::shared_ptr<arborfs::Store> make_store(const std::string& dir, Disk& disk) {
   StorePaths paths;
   paths.agent_dir = resolved_path(dir);
   const std::string below = paths.agent_dir + "/sessions";

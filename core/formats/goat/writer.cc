@@ -446,7 +446,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
 
 Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
-  const SessionStore& store = *catalog().stores().at(number);
+  const arborfs::Store& store = *catalog().stores().at(number);
   AdoptResult adopted{{}, conversation.as_text, 0};
   ASSIGN_OR_RETURN(const auto messages, adopted_messages(conversation, adopted.as_text));
   ASSIGN_OR_RETURN(const auto id, new_uuid());
@@ -486,7 +486,7 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
   if (!number) {
     return Error{Errc::not_found, "no store of goat is open"};
   }
-  const SessionStore& store = *catalog().stores().at(*number);
+  const arborfs::Store& store = *catalog().stores().at(*number);
   ASSIGN_OR_RETURN(const auto cwd, clean_cwd(wanted.cwd, settings().mountpoint));
   ASSIGN_OR_RETURN(const auto id, new_uuid());
   const std::string now = go_literal(timestamp_now());
@@ -555,7 +555,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   return done;
 }
 
-std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place) {
+std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {
   if (place.folder.starts_with('.') || place.file != place.folder + ".jsonl") {
     return nullptr;
   }

@@ -86,7 +86,7 @@ Choice model_choice(const std::string& wanted, const std::string& data_folder) {
 
 /// The model and provider of a start with a session, and the reason: a JSON object and a line feed. Reads Opal's
 /// settings.
-std::string startup_json(const SessionStore& store, const Header& header) {
+std::string startup_json(const arborfs::Store& store, const Header& header) {
   json::Document parsed_header;
   const bool is_read = json::parse(header.json, parsed_header) && parsed_header.IsObject();
   const json::Value* metadata = is_read ? json::member(parsed_header, "metadata") : nullptr;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::opal {
 
@@ -21,7 +21,7 @@ const Format& dets_format();
 std::string own_dir();
 
 /// The store in that data folder, which need not exist. `disk` outlives it.
-std::shared_ptr<SessionStore> make_store(const std::string& data_dir, Disk& disk);
+std::shared_ptr<arborfs::Store> make_store(const std::string& data_dir, Disk& disk);
 
 // The model and the provider that Opal uses when it starts (opal/FORMAT.md E). Opal does not store them in a session:
 // arborfs stores those of a new session in its header's metadata, which Opal preserves but does not use. Any thread.

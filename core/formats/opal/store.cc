@@ -135,7 +135,7 @@ Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   return ShownFilesPtr(std::make_unique<const StoredFiles>(std::move(dir), std::vector<std::string>{place.file}));
 }
 
-std::shared_ptr<SessionStore> make_store(const std::string& data_dir, Disk& disk) {
+std::shared_ptr<arborfs::Store> make_store(const std::string& data_dir, Disk& disk) {
   StorePaths paths;
   paths.agent_dir = resolved_path(data_dir);
   paths.sessions = paths.agent_dir;

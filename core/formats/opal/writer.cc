@@ -361,7 +361,7 @@ Result<std::string> metadata_of(const NewSession& wanted) {
 }
 
 /// The folder of the sessions; creates it if it is missing. Errors: not_found if there is no data folder.
-Result<Dir> sessions_folder(const SessionStore& store, const LogPlace& place) {
+Result<Dir> sessions_folder(const arborfs::Store& store, const LogPlace& place) {
   auto folder = store.folder(place);
   if (folder || folder.error().code != Errc::not_found) {
     return folder;
@@ -550,7 +550,7 @@ void Writer::take_back_parts() {
 
 Result<CreateResult> Writer::add_session(std::uint8_t number, const std::string& id, mode_t permissions,
                                          const std::function<Result<void>(TempFile&)>& fill) {
-  const SessionStore& store = *catalog().stores().at(number);
+  const arborfs::Store& store = *catalog().stores().at(number);
   const LogPlace place{kFolder, id + ".jsonl", number};
   ASSIGN_OR_RETURN(const auto folder, sessions_folder(store, place));
   ASSIGN_OR_RETURN(const auto file, TempFile::create(store.disk(), folder, kNewFile & permissions));
@@ -620,7 +620,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, session->stat()));
-  const SessionStore& store = session->store();
+  const arborfs::Store& store = session->store();
   Transfer transfer(settings().trash, store.disk());
   const auto taken = transfer.take(store, place, Trash::shown_title(*session), belongings_of(store, place));
   if (taken) {
@@ -630,7 +630,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   return taken ? Result<void>() : Result<void>(taken.error());
 }
 
-std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place) {
+std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {
   if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
     return nullptr;
   }

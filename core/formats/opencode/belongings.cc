@@ -192,7 +192,7 @@ class SavedLines {
 
 class FileBelongings final : public Belongings {
  public:
-  FileBelongings(const SessionStore& store, const LogPlace& place, const StorageFolder* storage)
+  FileBelongings(const arborfs::Store& store, const LogPlace& place, const StorageFolder* storage)
       : disk_(store.disk()),
         path_(storage_of(store.paths().sessions)),
         session_(session_at(place)),
@@ -276,7 +276,7 @@ Result<void> no_line(std::string_view /*line*/) {
 
 class DatabaseBelongings final : public Belongings, private OwnRows {
  public:
-  DatabaseBelongings(const SessionStore& store, const LogPlace& place, HowToRemove how)
+  DatabaseBelongings(const arborfs::Store& store, const LogPlace& place, HowToRemove how)
       : disk_(store.disk()),
         data_(store.paths().sessions),
         database_(data_ + "/" + place.folder),
@@ -404,17 +404,18 @@ class DatabaseBelongings final : public Belongings, private OwnRows {
 
 }  // namespace
 
-std::unique_ptr<Belongings> belongings_in_files(const SessionStore& store, const LogPlace& place,
+std::unique_ptr<Belongings> belongings_in_files(const arborfs::Store& store, const LogPlace& place,
                                                 const StorageFolder* storage) {
   return std::make_unique<FileBelongings>(store, place, storage);
 }
 
-std::unique_ptr<Belongings> belongings_in_database(const SessionStore& store, const LogPlace& place, HowToRemove how) {
+std::unique_ptr<Belongings> belongings_in_database(const arborfs::Store& store, const LogPlace& place,
+                                                   HowToRemove how) {
   return std::make_unique<DatabaseBelongings>(store, place, how);
 }
 
 /// A database exists while sessions are removed from it; a project's folder may be gone.
-std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place) {
+std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {
   const bool is_in_files = &store.format() == &opencode::files_format();
   const auto folders = store.folders();
   const bool has_folder =

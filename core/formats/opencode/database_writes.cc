@@ -56,7 +56,7 @@ Result<LastMessage> message_before(const Connection& database, const std::string
 
 /// Calls `look` with a connection that only reads, and the sessions that are removed with this one.
 template <class Look>
-Result<void> look_at_family(const SessionStore& store, const LogPlace& place, const Look& look) {
+Result<void> look_at_family(const arborfs::Store& store, const LogPlace& place, const Look& look) {
   const sqlite::Database database(store.path_of(place), tables_read(), store.disk());
   return database.read([&](const Connection& connection) -> Result<void> {
     ASSIGN_OR_RETURN(const auto sessions, family_of(connection, std::string(place.stem())));
@@ -69,7 +69,7 @@ class DatabaseWrites final : public SessionWrites {
   /// `settings` outlive this object.
   explicit DatabaseWrites(const WriteSettings& settings) : settings_(settings) {}
 
-  Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override {
+  Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) override {
     const std::string id(place.stem());
     ASSIGN_OR_RETURN(const auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
     const Connection& database = change.connection();
@@ -85,7 +85,7 @@ class DatabaseWrites final : public SessionWrites {
     return AppendResult{message.info.id, last.id};
   }
 
-  Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override {
+  Result<void> check_add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) override {
     const std::string id(place.stem());
     const sqlite::Database database(store.path_of(place), tables_read(), store.disk());
     return database.read([&](const Connection& connection) -> Result<void> {
@@ -96,7 +96,7 @@ class DatabaseWrites final : public SessionWrites {
 
   /// A message changes a page or two of each table and index that it is in, and some more when pages are split: seldom
   /// more than twenty. The -wal takes them whole, and the -shm 32 KiB.
-  [[nodiscard]] RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+  [[nodiscard]] RoomWanted room_for(const arborfs::Store& store, const LogPlace& place,
                                     std::uint64_t bytes) const override {
     constexpr std::uint64_t kPages = 32;
     constexpr std::uint64_t kPage = 4 << 10;  // with which OpenCode creates its database
@@ -105,7 +105,7 @@ class DatabaseWrites final : public SessionWrites {
     return {bytes + kPages * kPage + kSharedMemory + RoomWanted::kBeside, 3, path.substr(path.rfind('/') + 1) + "-wal"};
   }
 
-  Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
+  Result<std::string> set_title(const arborfs::Store& store, const LogPlace& place, const std::string& wanted,
                                 bool is_automatic) override {
     const std::string id(place.stem());
     ASSIGN_OR_RETURN(const auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
@@ -126,18 +126,19 @@ class DatabaseWrites final : public SessionWrites {
     return wanted;
   }
 
-  Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title, bool force) override {
+  Result<void> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
+                      bool force) override {
     Transfer transfer(settings_.trash, store.disk());
     RETURN_IF_ERROR(
         transfer.take(store, place, title, belongings_in_database(store, place, {sync_of(settings_), force})));
     return {};
   }
 
-  Result<void> check_quiet(const SessionStore& store, const LogPlace& place) override {
+  Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) override {
     return look_at_family(store, place, opencode::check_quiet);
   }
 
-  Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) override {
+  Result<void> each_message(const arborfs::Store& store, const LogPlace& place, const Take& take) override {
     return look_at_family(store, place, [&](const Connection& database, const auto& sessions) -> Result<void> {
       for (const std::string& session : sessions) {
         ASSIGN_OR_RETURN(auto rows, database.query("SELECT data FROM message WHERE session_id = ?1", session));

@@ -105,7 +105,7 @@ class FileWrites final : public SessionWrites {
   /// `settings` outlive this object.
   explicit FileWrites(const WriteSettings& settings) : settings_(settings) {}
 
-  Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override {
+  Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) override {
     Disk& disk = store.disk();
     const SessionName session = session_at(place);
     const std::string path = storage_of(store.paths().sessions);
@@ -131,7 +131,7 @@ class FileWrites final : public SessionWrites {
     return AppendResult{message.info.id, seen.last.id};
   }
 
-  Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) override {
+  Result<void> check_add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) override {
     const SessionName session = session_at(place);
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
     ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session));
@@ -140,7 +140,7 @@ class FileWrites final : public SessionWrites {
   }
 
   /// The files of a message, of its part and of the session, and two folders.
-  [[nodiscard]] RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+  [[nodiscard]] RoomWanted room_for(const arborfs::Store& store, const LogPlace& place,
                                     std::uint64_t bytes) const override {
     constexpr std::uint64_t kMade = 5;
     constexpr std::uint64_t kBlock = 4 << 10;  // that each of them begins
@@ -149,7 +149,7 @@ class FileWrites final : public SessionWrites {
     return {bytes + (session ? session->size : 0) + kMade * (kBlock + RoomWanted::kBeside), kMade};
   }
 
-  Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
+  Result<std::string> set_title(const arborfs::Store& store, const LogPlace& place, const std::string& wanted,
                                 bool is_automatic) override {
     Disk& disk = store.disk();
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
@@ -169,7 +169,8 @@ class FileWrites final : public SessionWrites {
     return Error{Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
   }
 
-  Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title, bool force) override {
+  Result<void> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
+                      bool force) override {
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
     clear_killed_forks(store.disk(), storage);  // the note of a complete one would have its messages removed
     if (!force) {
@@ -181,13 +182,13 @@ class FileWrites final : public SessionWrites {
     return {};
   }
 
-  Result<void> check_quiet(const SessionStore& store, const LogPlace& place) override {
+  Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) override {
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
     ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
     return storage.check_quiet(sessions);
   }
 
-  Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) override {
+  Result<void> each_message(const arborfs::Store& store, const LogPlace& place, const Take& take) override {
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
     ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
     for (const SessionName& session : sessions) {

@@ -93,7 +93,7 @@ struct EraFormat {
   const Format format;
 };
 
-std::shared_ptr<SessionStore> store_of_database(const Places& places, const fs::path& database, Disk& disk) {
+std::shared_ptr<arborfs::Store> store_of_database(const Places& places, const fs::path& database, Disk& disk) {
   StorePaths paths;
   paths.agent_dir = places.dir;
   paths.sessions = database.parent_path();
@@ -101,8 +101,8 @@ std::shared_ptr<SessionStore> store_of_database(const Places& places, const fs::
 }
 
 /// Without the sessions that are in the `databases`.
-std::shared_ptr<SessionStore> store_of_files(const Places& places, const std::vector<std::string>& databases,
-                                             Disk& disk) {
+std::shared_ptr<arborfs::Store> store_of_files(const Places& places, const std::vector<std::string>& databases,
+                                               Disk& disk) {
   StorePaths paths;
   paths.agent_dir = places.dir;
   paths.sessions = places.files / "session";
@@ -131,7 +131,7 @@ std::string own_dir() {
   return (data.empty() ? environment_variable("HOME") + "/.local/share" : data) + "/opencode";
 }
 
-std::shared_ptr<SessionStore> make_store(const std::string& place, bool is_own, Disk& disk) {
+std::shared_ptr<arborfs::Store> make_store(const std::string& place, bool is_own, Disk& disk) {
   const Places places = places_in(place, is_own);
   if (!is_there_now(places.database) && is_there_now(places.files / "session")) {
     return store_of_files(places, {}, disk);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::opencode {
 
@@ -20,7 +20,7 @@ std::string own_dir();
 
 /// The store in that folder, or in the database if `place` is one. The store of files is meant only if there is no
 /// database. `is_own`: $OPENCODE_DB may name another database. `disk` outlives the store.
-std::shared_ptr<SessionStore> make_store(const std::string& place, bool is_own, Disk& disk);
+std::shared_ptr<arborfs::Store> make_store(const std::string& place, bool is_own, Disk& disk);
 
 /// The stores beside that one which hold sessions too: the databases of other release channels, and the files, without
 /// the sessions that are in a database (opencode/FORMAT.md A2). None beside a database that `place` names.

@@ -15,7 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/json/document.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "core/store/store_parts.h"
 
 namespace arborfs::opencode {
@@ -111,7 +111,7 @@ class SessionArchive {
   /// A number that changes with every write.
   [[nodiscard]] virtual Result<std::uint64_t> changes() const = 0;
 
-  /// As in SessionStore. `hot` are sessions that were read lately.
+  /// As in Store. `hot` are sessions that were read lately.
   [[nodiscard]] virtual std::vector<WatchedDir> watched(const std::vector<SessionName>& hot) const = 0;
   [[nodiscard]] virtual std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const = 0;
   [[nodiscard]] virtual std::string path_of(const SessionName& session) const = 0;

@@ -174,7 +174,7 @@ void TextCache::drop_if_large(const ChunkPtr& chunk) {
 }
 
 Store::Store(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive, Disk& disk)
-    : SessionStore(format, std::move(paths), disk), archive_(std::move(archive)) {}
+    : arborfs::Store(format, std::move(paths), disk), archive_(std::move(archive)) {}
 
 FileStat Store::stat_of(const SessionName& session, const Known& known) const {
   const Stamp& stamp = known.was_opened ? known.stamps.whole : known.stamps.head;

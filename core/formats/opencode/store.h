@@ -44,7 +44,7 @@ inline constexpr std::string_view kPlaceSuffix = ".json";
 
 /// A session has no file, so its stat is synthetic: each state has a new inode, as if the program had written and
 /// renamed a new file. Its size is 0 until the session was opened in that state.
-class Store final : public SessionStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
+class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
   Store(const Format& format, StorePaths paths, std::unique_ptr<SessionArchive> archive, Disk& disk);
 

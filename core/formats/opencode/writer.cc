@@ -116,7 +116,7 @@ void clear(Disk& disk, const Result<Dir>& folder) {
 }
 
 /// Moves the files that a killed removal or restore left in a store to their sessions in the trash.
-void finish_removals(const std::string& trash, const SessionStore& store, const StorageFolder& storage) {
+void finish_removals(const std::string& trash, const arborfs::Store& store, const StorageFolder& storage) {
   Transfer transfer(trash, store.disk());
   for (const Trashed& one : transfer.trash().list()) {
     if (one.format == opencode::files_format().name && one.sessions == store.paths().sessions) {
@@ -251,7 +251,7 @@ std::vector<RoomAt> Writer::room_for_new(const std::string& agent, std::uint64_t
     return room;
   }
   RoomWanted& wanted = room.front().wanted;
-  const SessionStore& store = *catalog().stores().at(*catalog().stores().first_of(agent));
+  const arborfs::Store& store = *catalog().stores().at(*catalog().stores().first_of(agent));
   if (&store.format() == &opencode::files_format()) {
     wanted = {bytes + (entries + 2) * 4 * kBlock + 4 * RoomWanted::kBeside, 4 * entries + 8};
   } else {
@@ -262,7 +262,7 @@ std::vector<RoomAt> Writer::room_for_new(const std::string& agent, std::uint64_t
 
 Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
-  SessionStore& store = *catalog().stores().at(number);
+  arborfs::Store& store = *catalog().stores().at(number);
   AdoptResult adopted{{}, conversation.as_text, 0};
   const bool sync = settings().durability == Durability::synced;
   LogPlace place{"", "", number};

@@ -10,7 +10,7 @@
 
 #include "core/formats/opencode/new_message.h"
 #include "core/formats/opencode/reader.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "core/write/commit.h"
 #include "core/write/writer.h"
 
@@ -22,24 +22,24 @@ class SessionWrites {
  public:
   virtual ~SessionWrites() = default;
   /// Errors also: those of check_follows(); invalid_argument if messages are undone.
-  virtual Result<AppendResult> add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
+  virtual Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) = 0;
   /// Fails as add() would fail now. Reads only.
-  virtual Result<void> check_add(const SessionStore& store, const LogPlace& place, const NewMessage& wanted) = 0;
+  virtual Result<void> check_add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) = 0;
   /// For a message or title that adds `bytes` to the session (Writer::room_for).
-  [[nodiscard]] virtual RoomWanted room_for(const SessionStore& store, const LogPlace& place,
+  [[nodiscard]] virtual RoomWanted room_for(const arborfs::Store& store, const LogPlace& place,
                                             std::uint64_t bytes) const = 0;
   /// `is_automatic`: only a default title is replaced. Returns the title in effect.
-  virtual Result<std::string> set_title(const SessionStore& store, const LogPlace& place, const std::string& wanted,
+  virtual Result<std::string> set_title(const arborfs::Store& store, const LogPlace& place, const std::string& wanted,
                                         bool is_automatic) = 0;
   /// Moves the session, and all sessions that were started from it, to the trash (trash.h). Errors also: busy while
   /// OpenCode answers in one of them, unless `force`.
-  virtual Result<void> remove(const SessionStore& store, const LogPlace& place, const std::string& title,
+  virtual Result<void> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
                               bool force) = 0;
   /// Errors: busy if OpenCode answers in the session or in one that was started from it.
-  virtual Result<void> check_quiet(const SessionStore& store, const LogPlace& place) = 0;
+  virtual Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) = 0;
   /// The messages of the session, and of those that were started from it.
   using Take = std::function<void(const std::string& session, std::string_view message)>;
-  virtual Result<void> each_message(const SessionStore& store, const LogPlace& place, const Take& take) = 0;
+  virtual Result<void> each_message(const arborfs::Store& store, const LogPlace& place, const Take& take) = 0;
 };
 
 /// A change is a short transaction, or a few files, which lock the store themselves.

@@ -312,7 +312,7 @@ TEST_F(ReadingTest, EntryOfAReplacedLogIsStale) {
 /// Stands for the kernel's page cache.
 class Kernel {
  public:
-  ReadAhead::Store store() {
+  ReadAhead::Keep keep() {
     return [this](NodeId node, std::string_view bytes) {
       const std::lock_guard lock(mutex_);
       has_[node] = bytes;
@@ -339,7 +339,7 @@ class Kernel {
 
 TEST_F(ReadingTest, ReadAheadStoresTheBytesOfARead) {
   Kernel kernel;
-  ReadAhead ahead(vfs.state(), kernel.store());
+  ReadAhead ahead(vfs.state(), kernel.keep());
   for (const char* folder : {"entries/", "text/"}) {
     const std::string suffix = folder[0] == 'e' ? ".json" : ".md";
     for (int number = 1; number <= static_cast<int>(SequentialReaders::kSure); ++number) {
@@ -356,7 +356,7 @@ TEST_F(ReadingTest, ReadAheadStoresTheBytesOfARead) {
 
 TEST_F(ReadingTest, ReadAheadEndsWithTheLog) {
   Kernel kernel;
-  ReadAhead ahead(vfs.state(), kernel.store());
+  ReadAhead ahead(vfs.state(), kernel.keep());
   for (int number = kEntries - 10; number < kEntries - 7; ++number) {
     ahead.note(find("entries/" + std::to_string(number) + ".json").attr.node);
   }
@@ -395,15 +395,15 @@ TEST_F(ReadingTest, LongEntriesAreReadAheadToTheEnd) {
   temp.replace(kFolder, kName, log);
   std::this_thread::sleep_for(100ms);  // a log that was just written is not prefetched
   Kernel kernel;
-  ReadAhead ahead(vfs.state(), kernel.store());
+  ReadAhead ahead(vfs.state(), kernel.keep());
   EXPECT_LE(read_through(ahead, kernel, find("entries/10000001.json").attr.node, kLong), 40);
 }
 
 TEST_F(ReadingTest, UnknownInodeEndsOneRangeOnly) {
   constexpr std::uint32_t kUnknown = 100;
   Kernel kernel;
-  ReadAhead ahead(vfs.state(), [store = kernel.store()](NodeId node, std::string_view bytes) {
-    return node.item() != kUnknown && store(node, bytes);
+  ReadAhead ahead(vfs.state(), [keep = kernel.keep()](NodeId node, std::string_view bytes) {
+    return node.item() != kUnknown && keep(node, bytes);
   });
   EXPECT_LE(read_through(ahead, kernel, find("entries/1.json").attr.node, kEntries), 40);
 }
@@ -413,7 +413,7 @@ TEST_F(ReadingTest, RecentlyChangedLogIsNotReadAhead) {
   const NodeId first = find("entries/1.json").attr.node;
   std::ofstream(temp.log(kFolder, kName), std::ios::binary | std::ios::in).seekp(300).write("#", 1);
   {
-    ReadAhead ahead(vfs.state(), kernel.store());
+    ReadAhead ahead(vfs.state(), kernel.keep());
     for (std::uint32_t number = 0; number < SequentialReaders::kSure; ++number) {
       ahead.note(NodeId(first.kind(), first.slot(), first.item() + number));
     }

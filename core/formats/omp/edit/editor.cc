@@ -14,7 +14,7 @@
 #include "core/formats/omp/store/log_change.h"
 #include "core/formats/omp/store/log_files.h"
 #include "core/os/processes.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::omp {
 
@@ -29,11 +29,11 @@ class LateLines {
  public:
   using Ptr = std::shared_ptr<LateLines>;
   /// For the log that is at `place` now. In a store without files no line can come late.
-  static Result<Ptr> of(SessionStore& store, const LogPlace& place);
+  static Result<Ptr> of(arborfs::Store& store, const LogPlace& place);
   /// For a file that a program created by name after the log had moved away: lines without a session's header. The file
   /// is renamed, and gets its name back unless it is carried over. Null if there is no such file.
-  static Ptr of_stray(SessionStore& store, const LogPlace& place);
-  explicit LateLines(SessionStore& store) : store_(store) {}
+  static Ptr of_stray(arborfs::Store& store, const LogPlace& place);
+  explicit LateLines(arborfs::Store& store) : store_(store) {}
   LateLines(const LateLines&) = delete;
   LateLines& operator=(const LateLines&) = delete;
   ~LateLines();
@@ -65,7 +65,7 @@ class LateLines {
   Result<void> carry_new(const LogPlace& to, Taken taken, bool locks);
   [[nodiscard]] bool becomes_closed() const;
 
-  SessionStore& store_;
+  arborfs::Store& store_;
   std::optional<File> file_;
   FileStat stat_;     // at of()
   std::string head_;  // first bytes at of()
@@ -96,7 +96,7 @@ bool is_inside_line(std::string_view tail) {
   return !tail.empty() && tail.back() != '\n';
 }
 
-bool is_headless(const SessionStore& store, const LogPlace& place) {
+bool is_headless(const arborfs::Store& store, const LogPlace& place) {
   const auto log = store.open(place);
   const auto header = log ? read_header(**log) : Result<Header>(log.error());
   return header && !header->valid;
@@ -121,7 +121,7 @@ Result<void> outcome_of(const Result<void>& carried, const Result<void>& synced)
 }
 
 /// A program that appends by name to a log that has just moved creates a file of that name.
-Result<void> carry_strays(SessionStore& store, const LogPlace& from, const LogPlace& to) {
+Result<void> carry_strays(arborfs::Store& store, const LogPlace& from, const LogPlace& to) {
   auto stray = LateLines::of_stray(store, from);
   return stray ? stray->carry_over(to, true) : Result<void>();
 }
@@ -141,7 +141,7 @@ Result<void> put_in_place(Copy& copy, const LogWriter& writer, const Put& put) {
 
 }  // namespace
 
-Result<LateLines::Ptr> LateLines::of(SessionStore& store, const LogPlace& place) {
+Result<LateLines::Ptr> LateLines::of(arborfs::Store& store, const LogPlace& place) {
   auto late = std::make_shared<LateLines>(store);
   if (const auto folder = store.folder(place)) {
     ASSIGN_OR_RETURN(late->file_, File::open_in(*folder, place.file));
@@ -151,7 +151,7 @@ Result<LateLines::Ptr> LateLines::of(SessionStore& store, const LogPlace& place)
   return late;
 }
 
-LateLines::Ptr LateLines::of_stray(SessionStore& store, const LogPlace& place) {
+LateLines::Ptr LateLines::of_stray(arborfs::Store& store, const LogPlace& place) {
   const auto folder = store.folder(place);
   if (!folder || !folder->stat(place.file) || !is_headless(store, place)) {
     return nullptr;
@@ -343,7 +343,7 @@ Result<void> Editor::check(const Session::Guard& now) const {
 }
 
 Result<void> Editor::probe(const SessionPtr& session) {
-  SessionStore& store = session->store();
+  arborfs::Store& store = session->store();
   const LogPlace place = session->place();
   auto folder = store.folder(place);
   if (!folder) {
@@ -456,7 +456,7 @@ Result<void> Editor::move(const SessionPtr& session, Held& held, const Rewrite& 
 /// Moves the name first, as the agents do, then changes the header. If the second fails, the first is undone.
 Result<void> Editor::move_locked(const SessionPtr& session, Held& held, const LogVersion& before, Copy& copy,
                                  const LogPlace& to) {
-  SessionStore& store = session->store();
+  arborfs::Store& store = session->store();
   const LogPlace from = session->place();
   RETURN_IF_ERROR(held.writer->verify(before));
   auto stray = LateLines::of_stray(store, to);

@@ -62,7 +62,7 @@ Error of_pi() {
 }
 
 /// True if the agent's folder, or the one with its data, exists: then it is in use.
-bool has_folder(const SessionStore& store) {
+bool has_folder(const arborfs::Store& store) {
   const std::string data = std::filesystem::path(store.paths().sessions).parent_path().string();
   return Dir::stat_root(store.paths().agent_dir) || Dir::stat_root(data);
 }

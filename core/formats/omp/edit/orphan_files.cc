@@ -99,7 +99,7 @@ std::string leftover_path(const OrphanFile& leftover, const StorePaths& paths) {
              : folder_path(paths.sessions, leftover.place.folder) + "/" + leftover.place.file;
 }
 
-std::vector<OrphanFile> find_leftovers(const SessionStore& store) {
+std::vector<OrphanFile> find_leftovers(const arborfs::Store& store) {
   std::vector<OrphanFile> found;
   const auto folders = store.folders();
   if (!folders) {

@@ -22,7 +22,7 @@ std::string leftover_path(const OrphanFile& leftover, const StorePaths& paths);
 
 /// Finds backups, temporary files and locks without an owner in all folders of a store. Leaves out files that may still
 /// be in use: locks of running processes, files younger than a few seconds.
-std::vector<OrphanFile> find_leftovers(const SessionStore& store);
+std::vector<OrphanFile> find_leftovers(const arborfs::Store& store);
 /// The same in all stores.
 std::vector<OrphanFile> find_leftovers(const StoreSet& stores);
 

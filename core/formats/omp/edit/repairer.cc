@@ -463,7 +463,7 @@ Repairer::Repairer(Writer& writer, RepairSettings settings)
       settings_(std::move(settings)),
       copies_((settings_.copies.empty() ? state_path("repaired") : settings_.copies) + "/" + folder_of_now()) {}
 
-SessionStore& Repairer::store_of(const LogPlace& place) const {
+arborfs::Store& Repairer::store_of(const LogPlace& place) const {
   return *writer_.catalog().stores().at(place.store);
 }
 
@@ -553,7 +553,7 @@ Result<void> Repairer::lead_out_of_dead_end(const SessionPtr& session, RepairRes
 }
 
 Result<RepairResult> Repairer::mend(const OrphanFile& leftover) {
-  const SessionStore& store = store_of(leftover.place);
+  const arborfs::Store& store = store_of(leftover.place);
   RETURN_IF_ERROR(check_writable(store.format()));
   ASSIGN_OR_RETURN(const auto folder, leftover.kind == OrphanFile::Kind::blob
                                           ? Dir::open_root(store.paths().blobs)
@@ -576,7 +576,7 @@ Result<void> Repairer::clear_away(const Dir& folder, const OrphanFile& leftover,
     return put_away(folder, {"blobs", leftover.place.file, leftover.place.store}, mended);
   }
   // Takes over a lock without owner as an agent would. Releasing it removes the lock file.
-  const SessionStore& store = store_of(leftover.place);
+  const arborfs::Store& store = store_of(leftover.place);
   const std::string path = folder_path(store.paths().sessions, leftover.place.folder);
   ASSIGN_OR_RETURN(const auto lock, FileLock::take(store.disk(), folder, path, leftover.log_file));
   if (leftover.kind == OrphanFile::Kind::lock) {

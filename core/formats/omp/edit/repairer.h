@@ -58,7 +58,7 @@ class Repairer {
   Result<void> clear_away(const Dir& folder, const OrphanFile& leftover, RepairResult& mended);
   static Result<void> bring_back(Disk& disk, const Dir& folder, const OrphanFile& leftover);
   Result<void> put_away(const Dir& folder, const LogPlace& place, RepairResult& mended);
-  [[nodiscard]] SessionStore& store_of(const LogPlace& place) const;
+  [[nodiscard]] arborfs::Store& store_of(const LogPlace& place) const;
   [[nodiscard]] std::string copies_of(const LogPlace& place) const;
   Writer& writer_;
   const RepairSettings settings_;

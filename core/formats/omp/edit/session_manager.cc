@@ -40,7 +40,7 @@ Result<std::string> view_text(const SessionPtr& session, const ViewRow& view, Ca
 }  // namespace
 
 struct SessionManager::Impl {
-  Impl(std::shared_ptr<SessionStore> of, const ManagerSettings& settings, const std::string& state)
+  Impl(std::shared_ptr<arborfs::Store> of, const ManagerSettings& settings, const std::string& state)
       : store(std::move(of)), catalog(store, home_of(settings), state), writer(catalog, settings.writes) {
     catalog.rescan();
   }
@@ -48,7 +48,7 @@ struct SessionManager::Impl {
     const char* home = std::getenv("HOME");
     return settings.home.empty() && home != nullptr ? home : settings.home;
   }
-  const std::shared_ptr<SessionStore> store;
+  const std::shared_ptr<arborfs::Store> store;
   Catalog catalog;
   Writer writer;
 };
@@ -81,7 +81,7 @@ Result<void> SessionManager::start(const std::string& cwd, const std::string& pa
   return session_->refresh(Depth::index);
 }
 
-Result<SessionManager::Ptr> SessionManager::create(std::shared_ptr<SessionStore> store, const std::string& cwd,
+Result<SessionManager::Ptr> SessionManager::create(std::shared_ptr<arborfs::Store> store, const std::string& cwd,
                                                    ManagerSettings settings) {
   auto impl = std::make_unique<Impl>(std::move(store), settings, settings.state);
   Ptr manager(new SessionManager(std::move(impl), std::move(settings)));
@@ -95,7 +95,7 @@ Result<SessionManager::Ptr> SessionManager::in_memory(const std::string& cwd, Ma
   return manager;
 }
 
-Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> store, const std::string& spelled,
+Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<arborfs::Store> store, const std::string& spelled,
                                                  ManagerSettings settings) {
   auto impl = std::make_unique<Impl>(std::move(store), settings, settings.state);
   ASSIGN_OR_RETURN(auto session, impl->catalog.find(spelled));
@@ -105,8 +105,9 @@ Result<SessionManager::Ptr> SessionManager::open(std::shared_ptr<SessionStore> s
   return manager;
 }
 
-Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<SessionStore> store, const std::string& cwd,
-                                                            const std::string& terminal, ManagerSettings settings) {
+Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<arborfs::Store> store,
+                                                            const std::string& cwd, const std::string& terminal,
+                                                            ManagerSettings settings) {
   ASSIGN_OR_RETURN(const auto resolved, resolved_cwd(cwd));
   auto impl = std::make_unique<Impl>(store, settings, settings.state);
   SessionPtr found;
@@ -130,7 +131,7 @@ Result<SessionManager::Ptr> SessionManager::continue_recent(std::shared_ptr<Sess
   return manager;
 }
 
-Result<SessionManager::Ptr> SessionManager::fork_from(std::shared_ptr<SessionStore> store, const std::string& source,
+Result<SessionManager::Ptr> SessionManager::fork_from(std::shared_ptr<arborfs::Store> store, const std::string& source,
                                                       const std::string& cwd, ManagerSettings settings) {
   ASSIGN_OR_RETURN(auto manager, open(std::move(store), source, std::move(settings)));
   ForkPlan plan;

@@ -28,16 +28,16 @@ class SessionManager {
   using Ptr = std::unique_ptr<SessionManager>;
 
   /// A session that is not on disk yet.
-  static Result<Ptr> create(std::shared_ptr<SessionStore> store, const std::string& cwd, ManagerSettings settings);
+  static Result<Ptr> create(std::shared_ptr<arborfs::Store> store, const std::string& cwd, ManagerSettings settings);
   /// A session that never goes to disk.
   static Result<Ptr> in_memory(const std::string& cwd, ManagerSettings settings);
   /// `spelled`: as for Catalog::find.
-  static Result<Ptr> open(std::shared_ptr<SessionStore> store, const std::string& spelled, ManagerSettings settings);
+  static Result<Ptr> open(std::shared_ptr<arborfs::Store> store, const std::string& spelled, ManagerSettings settings);
   /// The session that this terminal used last in `cwd` (omp/FORMAT.md F9), else the newest one there, else a new one.
-  static Result<Ptr> continue_recent(std::shared_ptr<SessionStore> store, const std::string& cwd,
+  static Result<Ptr> continue_recent(std::shared_ptr<arborfs::Store> store, const std::string& cwd,
                                      const std::string& terminal, ManagerSettings settings);
   /// A copy of another session for another working directory, on disk at once (omp/FORMAT.md I2).
-  static Result<Ptr> fork_from(std::shared_ptr<SessionStore> store, const std::string& source, const std::string& cwd,
+  static Result<Ptr> fork_from(std::shared_ptr<arborfs::Store> store, const std::string& source, const std::string& cwd,
                                ManagerSettings settings);
   ~SessionManager();
 

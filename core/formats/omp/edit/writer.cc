@@ -549,7 +549,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   Command command;
   command.policy = live_policy(force);
   command.work = [&](Held& held) -> Result<void> {
-    const SessionStore& store = session->store();
+    const arborfs::Store& store = session->store();
     Transfer transfer(settings().trash, store.disk());
     auto taken = transfer.take(store, place, title, belongings_of(store, place));
     held.writer->release();
@@ -564,7 +564,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   return done;
 }
 
-std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place) {
+std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {
   if (!store.may_have_logs(place.folder) || !store.is_log_name(place.file)) {
     return nullptr;
   }

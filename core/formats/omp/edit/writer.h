@@ -77,6 +77,6 @@ class Writer final : public arborfs::Writer {
 
 /// The log, its artifacts and its backups (core/write/transfer.h); null if the store's sessions have no such place.
 /// `store` outlives it.
-std::unique_ptr<Belongings> belongings_of(const SessionStore& store, const LogPlace& place);
+std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place);
 
 }  // namespace arborfs::omp

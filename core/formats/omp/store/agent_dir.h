@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::omp {
 

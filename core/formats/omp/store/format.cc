@@ -173,7 +173,7 @@ std::string value_of(const Environment& environment, const std::string& name) {
 }
 
 /// The folders in which an agent of this store keeps its files, in all likely spellings.
-std::vector<std::string> folders_of(const SessionStore& store) {
+std::vector<std::string> folders_of(const arborfs::Store& store) {
   const StorePaths& paths = store.paths();
   std::vector<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
   for (const std::string& spelled : default_agent_dirs()) {
@@ -187,7 +187,7 @@ std::vector<std::string> folders_of(const SessionStore& store) {
 
 /// True if a program may have a database of this store's agents open. This process counts too if it has a history open,
 /// whose locks the look would drop.
-bool has_databases_in_use(const SessionStore& store) {
+bool has_databases_in_use(const arborfs::Store& store) {
   const std::unique_lock gate(history_gate(), std::try_to_lock);
   if (!gate) {
     return true;
@@ -367,7 +367,7 @@ struct Agent {
 
 class ProcessLook final : public AgentLook {
  public:
-  ProcessLook(const SessionStore& store, std::vector<AgentProcess> processes);
+  ProcessLook(const arborfs::Store& store, std::vector<AgentProcess> processes);
 
   [[nodiscard]] bool is_empty() const override;
   [[nodiscard]] std::vector<std::string> reasons(const Session& session, const FileStat& now,
@@ -376,13 +376,13 @@ class ProcessLook final : public AgentLook {
 
  private:
   void read_breadcrumbs();
-  const SessionStore& store_;
+  const arborfs::Store& store_;
   std::vector<Agent> agents_;
   std::vector<std::string> lease_folders_;
   const GateProbe gates_;
 };
 
-ProcessLook::ProcessLook(const SessionStore& store, std::vector<AgentProcess> processes) : store_(store) {
+ProcessLook::ProcessLook(const arborfs::Store& store, std::vector<AgentProcess> processes) : store_(store) {
   add_lease_folders(environment_variable("HOME"), environment_variable("PI_CONFIG_DIR"),
                     environment_variable("XDG_STATE_HOME"), lease_folders_);
   const auto folders = processes.empty() ? std::vector<std::string>() : folders_of(store);
@@ -487,7 +487,7 @@ std::vector<std::string> ProcessLook::proofs(const Session& session) const {
 
 class ProcessFinder final : public AgentFinder {
  public:
-  [[nodiscard]] std::unique_ptr<AgentLook> look(const SessionStore& store,
+  [[nodiscard]] std::unique_ptr<AgentLook> look(const arborfs::Store& store,
                                                 std::chrono::milliseconds max_age) const override {
     return std::make_unique<ProcessLook>(store, find_agents(max_age, has_databases_in_use(store)));
   }

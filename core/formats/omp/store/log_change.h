@@ -10,7 +10,7 @@
 
 #include "core/os/disk.h"
 #include "core/store/log_writer.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::omp {
 

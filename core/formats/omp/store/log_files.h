@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/store/log_writer.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::omp {
 
@@ -28,7 +28,7 @@ class LogFiles {
 };
 
 /// Those of a store of omp, of pi, or in memory.
-inline LogFiles& log_files(SessionStore& store) {
+inline LogFiles& log_files(arborfs::Store& store) {
   return dynamic_cast<LogFiles&>(store);
 }
 

@@ -156,9 +156,9 @@ class MemoryLogWriter final : public LogWriter {
   const SharedFd file_;
 };
 
-class MemoryStore final : public SessionStore, public LogFiles {
+class MemoryStore final : public arborfs::Store, public LogFiles {
  public:
-  explicit MemoryStore(Disk& disk) : SessionStore(omp::format(), {}, disk, std::make_shared<MemoryBlobs>()) {}
+  explicit MemoryStore(Disk& disk) : arborfs::Store(omp::format(), {}, disk, std::make_shared<MemoryBlobs>()) {}
 
   [[nodiscard]] bool present() const override { return true; }
 
@@ -261,7 +261,7 @@ class MemoryStore final : public SessionStore, public LogFiles {
 
 }  // namespace
 
-std::shared_ptr<SessionStore> make_memory_store(Disk& disk) {
+std::shared_ptr<arborfs::Store> make_memory_store(Disk& disk) {
   return std::make_shared<MemoryStore>(disk);
 }
 

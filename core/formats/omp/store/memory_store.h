@@ -5,11 +5,11 @@
 
 #include <memory>
 
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::omp {
 
 /// `disk` outlives it.
-std::shared_ptr<SessionStore> make_memory_store(Disk& disk = Disk::real());
+std::shared_ptr<arborfs::Store> make_memory_store(Disk& disk = Disk::real());
 
 }  // namespace arborfs::omp

@@ -76,15 +76,15 @@ void add_logs_below(const Dir& dir, const LogPlace& place, std::string_view why,
   }
 }
 
-class Store final : public SessionStore,
+class Store final : public arborfs::Store,
                     public LogFiles,
                     public HasArtifacts,
                     public HasBreadcrumbs,
                     public HasLockFiles {
  public:
   Store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout, LogOwner owner)
-      : SessionStore(format, paths, disk, make_file_blobs(paths.blobs, disk),
-                     &format == &omp::format() ? make_history(paths.sessions, disk) : nullptr),
+      : arborfs::Store(format, paths, disk, make_file_blobs(paths.blobs, disk),
+                       &format == &omp::format() ? make_history(paths.sessions, disk) : nullptr),
         layout_(layout),
         owner_(owner) {}
 
@@ -272,12 +272,12 @@ bool is_log_name(std::string_view name) {
   return name.size() > kLogSuffix.size() && name.front() != '.' && name.ends_with(kLogSuffix);
 }
 
-std::shared_ptr<SessionStore> make_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout,
-                                         LogOwner owner) {
+std::shared_ptr<arborfs::Store> make_store(StorePaths paths, Disk& disk, const Format& format, LogLayout layout,
+                                           LogOwner owner) {
   return std::make_shared<Store>(std::move(paths), disk, format, layout, owner);
 }
 
-std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk) {
+std::shared_ptr<arborfs::Store> open_store(const std::string& agent_dir, Disk& disk) {
   return make_store(agent_dir.empty() ? own_paths() : agent_dir_paths(agent_dir), disk);
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/formats/omp/store/format.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 namespace arborfs::omp {
 
@@ -29,13 +29,13 @@ enum class LogOwner : std::uint8_t {
 };
 
 /// `disk` outlives it. `format` is omp::format() or pi_format().
-std::shared_ptr<SessionStore> make_store(StorePaths paths, Disk& disk, const Format& format = omp::format(),
-                                         LogLayout layout = LogLayout::in_folders, LogOwner owner = LogOwner::by_log);
+std::shared_ptr<arborfs::Store> make_store(StorePaths paths, Disk& disk, const Format& format = omp::format(),
+                                           LogLayout layout = LogLayout::in_folders, LogOwner owner = LogOwner::by_log);
 
 /// Opens the store of omp in an agent dir; "" means the user's own (agent_dir.h). A missing folder is not an error: it
 /// is used when it appears (CONTRACT.md 7.8). The store is written through `disk`, which outlives it. For the stores of
 /// all agents see core/formats/registry.h.
-std::shared_ptr<SessionStore> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
+std::shared_ptr<arborfs::Store> open_store(const std::string& agent_dir, Disk& disk = Disk::real());
 /// The default agent dirs of omp and of pi, as they are spelled.
 std::vector<std::string> default_agent_dirs();
 

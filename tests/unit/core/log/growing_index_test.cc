@@ -9,7 +9,7 @@
 #include "core/formats/goat/format.h"
 #include "core/log/log_reader.h"
 #include "core/os/disk.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "tests/support/growing_log.h"
 #include "tests/unit/log_test_support.h"
 

@@ -30,7 +30,7 @@ class SessionGrowth : public ::testing::Test {
     fs::create_directories(path.parent_path());
     std::ofstream(path, std::ios::trunc) << text;
   }
-  void open(std::shared_ptr<SessionStore> store) {
+  void open(std::shared_ptr<Store> store) {
     catalog = std::make_unique<Catalog>(std::move(store), "/home/dev");
     catalog->rescan();
     ASSERT_EQ(catalog->view()->by_id.size(), 1U);

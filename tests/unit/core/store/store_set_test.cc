@@ -38,7 +38,7 @@ std::string session_of(const std::string& id, const std::string& words) {
 
 class StoreSetTest : public ::testing::Test {
  protected:
-  static std::shared_ptr<SessionStore> store_of(const TempStore& temp, const Format& format = omp::format()) {
+  static std::shared_ptr<Store> store_of(const TempStore& temp, const Format& format = omp::format()) {
     return omp::make_store(omp::agent_dir_paths(temp.root()), Disk::real(), format);
   }
   StoreSet both() const { return StoreSet({store_of(first), store_of(second)}); }

@@ -81,7 +81,7 @@ class PartlyApart : public ::testing::Test {
 
   TempStore temp_;
   PartlyApartDisk disk_;
-  std::shared_ptr<SessionStore> store_ = omp::open_store(temp_.root(), disk_);
+  std::shared_ptr<Store> store_ = omp::open_store(temp_.root(), disk_);
   Transfer transfer_{temp_.root() + "/trash", disk_};
   std::map<std::string, std::string> before_;
 };

@@ -10,7 +10,7 @@
 
 #include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/store/store.h"
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/unit/command_write_support.h"
 
@@ -37,7 +37,7 @@ class UnsyncedDisk : public Disk {
 class OmpTrash : public Transfer {
  public:
   explicit OmpTrash(const std::string& folder, Disk& disk = Disk::real()) : Transfer(folder, disk), trash_(folder) {}
-  Result<Trashed> take(const SessionStore& store, const LogPlace& place, const std::string& title) {
+  Result<Trashed> take(const Store& store, const LogPlace& place, const std::string& title) {
     return Transfer::take(store, place, title, omp::belongings_of(store, place));
   }
   [[nodiscard]] std::vector<Trashed> list() const { return trash_.list(); }

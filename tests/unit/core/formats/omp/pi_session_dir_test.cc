@@ -40,7 +40,7 @@ class PiSessionDirTest : public ::testing::Test {
     std::erase_if(*found, [](const FoundStore& row) { return row.agent != "pi"; });
     return std::move(found).value();
   }
-  [[nodiscard]] std::shared_ptr<SessionStore> named(const std::string& dir) const {
+  [[nodiscard]] std::shared_ptr<Store> named(const std::string& dir) const {
     const auto found = find_stores({{"pi", at(dir)}}, Access::look);
     EXPECT_TRUE(found);
     return found->front().store;
@@ -52,7 +52,7 @@ class PiSessionDirTest : public ::testing::Test {
   testing::Variable session_dir_{"PI_CODING_AGENT_SESSION_DIR", ""};
 };
 
-std::vector<std::string> places_of(const SessionStore& store) {
+std::vector<std::string> places_of(const Store& store) {
   std::vector<std::string> places;
   const auto folders = store.folders();
   EXPECT_TRUE(folders);

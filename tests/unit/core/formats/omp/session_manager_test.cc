@@ -54,7 +54,7 @@ class SessionManagerTest : public ::testing::Test {
   }
 
   const TempStore temp_;
-  const std::shared_ptr<SessionStore> store_ = open_store(temp_.root());
+  const std::shared_ptr<Store> store_ = open_store(temp_.root());
 };
 
 TEST_F(SessionManagerTest, OpenedSessionReflectsItsLog) {

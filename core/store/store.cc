@@ -1,4 +1,4 @@
-#include "core/store/session_store.h"
+#include "core/store/store.h"
 
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ std::string folder_path(const std::string& sessions, const std::string& folder) 
   return folder == kSessionsItself ? sessions : sessions + "/" + folder;
 }
 
-Result<FileStat> SessionStore::stat(const LogPlace& place, const Dir* in) const {
+Result<FileStat> Store::stat(const LogPlace& place, const Dir* in) const {
   if (in != nullptr) {
     return stat_log(*in, place.file);
   }
@@ -22,7 +22,7 @@ Result<FileStat> SessionStore::stat(const LogPlace& place, const Dir* in) const 
   return stat_log(dir, place.file);
 }
 
-Result<std::shared_ptr<const LogSource>> SessionStore::open(const LogPlace& place) const {
+Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto dir, folder(place));
   auto reopen = [this, place]() -> Result<File> {
     ASSIGN_OR_RETURN(const auto again, folder(place));
@@ -31,26 +31,26 @@ Result<std::shared_ptr<const LogSource>> SessionStore::open(const LogPlace& plac
   return LogFile::open(dir, place.file, std::move(reopen), place.folder);
 }
 
-Result<Header> SessionStore::header(const LogPlace& place) const {
+Result<Header> Store::header(const LogPlace& place) const {
   ASSIGN_OR_RETURN(const auto log, open(place));
   return format_of(place).reader->read_header(*log);
 }
 
-bool SessionStore::is_link(const LogPlace& place) const {
+bool Store::is_link(const LogPlace& place) const {
   const auto dir = folder(place);
   const auto st = dir ? dir->stat(place.file) : Result<FileStat>(dir.error());
   return st && S_ISLNK(st->mode);
 }
 
-std::string SessionStore::path_of(const LogPlace& place) const {
+std::string Store::path_of(const LogPlace& place) const {
   return folder_path(paths_.sessions, place.folder) + "/" + place.file;
 }
 
-Result<File> SessionStore::open_file(const Dir& in, const LogPlace& place) const {
+Result<File> Store::open_file(const Dir& in, const LogPlace& place) const {
   return File::follow_in(in, place.file);
 }
 
-std::vector<WatchedDir> SessionStore::watched() const {
+std::vector<WatchedDir> Store::watched() const {
   std::vector<WatchedDir> dirs;
   if (auto listed = folders()) {
     for (std::string& name : *listed) {
@@ -61,7 +61,7 @@ std::vector<WatchedDir> SessionStore::watched() const {
   return dirs;
 }
 
-Result<void> check_no_link(const SessionStore& store, const LogPlace& place) {
+Result<void> check_no_link(const Store& store, const LogPlace& place) {
   if (!store.is_link(place)) {
     return {};
   }

@@ -108,11 +108,11 @@ struct StorePaths {
 
 /// For reading. What only some stores have is in store_parts.h; what writes to a format's logs is in its Editor
 /// (core/write/commit.h). Where nothing else is said, the functions are for a store whose logs are files.
-class SessionStore {
+class Store {
  public:
-  SessionStore(const SessionStore&) = delete;
-  SessionStore& operator=(const SessionStore&) = delete;
-  virtual ~SessionStore() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
 
   [[nodiscard]] const Format& format() const { return format_; }
   [[nodiscard]] const StorePaths& paths() const { return paths_; }
@@ -169,8 +169,8 @@ class SessionStore {
 
  protected:
   /// `format` and `disk` outlive the store.
-  SessionStore(const Format& format, StorePaths paths, Disk& disk, std::shared_ptr<BlobStore> blobs = make_no_blobs(),
-               std::shared_ptr<PromptHistory> prompts = nullptr)
+  Store(const Format& format, StorePaths paths, Disk& disk, std::shared_ptr<BlobStore> blobs = make_no_blobs(),
+        std::shared_ptr<PromptHistory> prompts = nullptr)
       : format_(format),
         paths_(std::move(paths)),
         disk_(disk),
@@ -187,12 +187,12 @@ class SessionStore {
 
 /// Errors: unsupported if the session's own name is a symbolic link: a rewrite or a removal would take the link and not
 /// the log.
-Result<void> check_no_link(const SessionStore& store, const LogPlace& place);
+Result<void> check_no_link(const Store& store, const LogPlace& place);
 
 /// A store in the folder of another one of its agent.
 struct BesideStore {
   std::string place;  // its file or folder
-  std::shared_ptr<SessionStore> store;
+  std::shared_ptr<Store> store;
 };
 
 }  // namespace arborfs
