@@ -31,7 +31,7 @@ Result<UniqueFd> LogWriter::open(For what) {
   return what == For::append ? disk_.open_append(*folder_, name_) : disk_.open_update(*folder_, name_);
 }
 
-Result<void> LogWriter::put_in_place(LogDraft& draft) {
+Result<void> LogWriter::put_in_place(TempFile& draft) {
   return publish_closed(draft, *folder_, name_, Disk::Existing::replace);
 }
 
@@ -174,7 +174,7 @@ Result<void> LogWriter::verify(const LogVersion& before) const {
   return {};
 }
 
-Result<void> LogWriter::replace(LogDraft& draft, const LogVersion& before) {
+Result<void> LogWriter::replace(TempFile& draft, const LogVersion& before) {
   RETURN_IF_ERROR(verify(before));
   auto done = put_in_place(draft);
   changed_names_ = changed_names_ || done;
@@ -188,7 +188,7 @@ Result<void> LogWriter::sync() {
   return changed_names_ && folder_ != nullptr ? disk_.sync_folder(*folder_) : Result<void>();
 }
 
-Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& name, Disk::Existing existing) {
+Result<void> publish_closed(TempFile& draft, const Dir& to, const std::string& name, Disk::Existing existing) {
   RETURN_IF_ERROR(draft.take());
   return draft.publish(to, name, existing);
 }

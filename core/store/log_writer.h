@@ -13,9 +13,6 @@
 
 namespace arborfs {
 
-/// A new file in a log's folder, under a name that agents recognise as a rewrite in progress.
-using LogDraft = TempFile;
-
 /// The state of a log when its rewrite began; see LogWriter::replace.
 struct LogVersion {
   FileStat stat;
@@ -72,7 +69,7 @@ class LogWriter {
   /// Errors: stale if the log is no longer as `before` says.
   [[nodiscard]] Result<void> verify(const LogVersion& before) const;
   /// Replaces the log with a finished draft if verify() succeeds.
-  Result<void> replace(LogDraft& draft, const LogVersion& before);
+  Result<void> replace(TempFile& draft, const LogVersion& before);
 
   /// The stat of the file that the log's name leads to now. Errors: not_found, io.
   [[nodiscard]] virtual Result<FileStat> stat_name() const { return folder_->stat(name_); }
@@ -85,7 +82,7 @@ class LogWriter {
  protected:
   enum class For : std::uint8_t { append, update };
   virtual Result<UniqueFd> open(For what);
-  virtual Result<void> put_in_place(LogDraft& draft);
+  virtual Result<void> put_in_place(TempFile& draft);
 
  private:
   /// The log open for changes, if it is still the locked file and has the expected size. Errors: stale.
@@ -104,6 +101,6 @@ class LogWriter {
 };
 
 /// Names a finished draft. No process may find a log open for writing, so the draft is closed first.
-Result<void> publish_closed(LogDraft& draft, const Dir& to, const std::string& name, Disk::Existing existing);
+Result<void> publish_closed(TempFile& draft, const Dir& to, const std::string& name, Disk::Existing existing);
 
 }  // namespace arborfs

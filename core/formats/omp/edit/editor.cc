@@ -45,7 +45,7 @@ class LateLines {
   /// Succeeds if the log has not been written since of(), and all of it was copied. Errors: stale.
   [[nodiscard]] Result<void> check_unchanged() const;
   /// Writes the lines that were appended since the copy to the draft. Errors: stale if the log changed in another way.
-  Result<void> catch_up(LogDraft& draft);
+  Result<void> catch_up(TempFile& draft);
   /// Appends late lines to the log at `to`, which has replaced the old file or was moved there. Ends when no process
   /// can write to the old file any more, or after a limited wait, which the daemon's log then reports. `locks`: takes
   /// the lock of the log at `to`, if possible, before the first late line. Errors: io, no_space: late lines are lost
@@ -240,7 +240,7 @@ Result<void> LateLines::take_new(Taken taken, const Put& put) {
   return {};
 }
 
-Result<void> LateLines::catch_up(LogDraft& draft) {
+Result<void> LateLines::catch_up(TempFile& draft) {
   if (!file_) {
     return {};
   }
@@ -387,7 +387,7 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& held, Plan&
     return {};
   }
   if (!plan.anew) {
-    const auto write = [session, &plan](LogDraft& draft) -> Result<CopiedLog> {
+    const auto write = [session, &plan](TempFile& draft) -> Result<CopiedLog> {
       ASSIGN_OR_RETURN(auto copied, write_log_anew(*session, {{}, plan.slot, plan.lines}, draft));
       return copied.stat.size == plan.size ? Result<CopiedLog>(std::move(copied)) : log_changed();
     };
@@ -410,7 +410,7 @@ std::string Editor::instead(const Session& session) const {
 
 /// A log that was copied, and is to be replaced by the copy.
 struct Editor::Copy {
-  std::unique_ptr<LogDraft> draft;
+  std::unique_ptr<TempFile> draft;
   LateLines::Ptr late;
   LogVersion before;
   bool may_grow = false;

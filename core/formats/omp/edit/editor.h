@@ -17,7 +17,7 @@ namespace arborfs::omp {
 /// A command that replaces a log.
 struct Rewrite {
   /// Writes the new log from the session's state. Called again if another program wrote meanwhile.
-  std::function<Result<CopiedLog>(LogDraft&)> write;
+  std::function<Result<CopiedLog>(TempFile&)> write;
   Wanted::Still is_wanted = Wanted::here();
 };
 

@@ -96,7 +96,7 @@ Result<Original> original_of(const Session& session) {
 
 /// Copies the log up to `size` with these edits, which are in order.
 Result<void> copy_edited(const LogSource& log, std::uint64_t size, const std::vector<LogEdit>& edits,
-                         const IdOfValue& id_of, LogDraft& draft) {
+                         const IdOfValue& id_of, TempFile& draft) {
   const ByteSink write = [&](std::string_view bytes) { return draft.write(bytes); };
   std::uint64_t at = 0;
   for (const LogEdit& edit : edits) {
@@ -245,7 +245,7 @@ Result<bool> fits_in_place(const LogSource& log, std::string_view slot) {
          parse_title_slot_line(std::string_view(bytes).substr(0, slot.size() - 1)).has_value();
 }
 
-Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, LogDraft& draft) {
+Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, TempFile& draft) {
   ASSIGN_OR_RETURN(auto original, original_of(session));
   const Header& header = original.header;
   std::vector<LogEdit>& edits = original.edits;
@@ -264,7 +264,7 @@ Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& chang
   return CopiedLog{original.stat, changes.tail.empty() && !header.migrated};
 }
 
-Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft) {
+Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, TempFile& draft) {
   std::shared_ptr<const LogSource> log;
   FileStat stat;
   if (const auto guard = session.read()) {

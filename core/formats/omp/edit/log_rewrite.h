@@ -72,7 +72,7 @@ struct CopiedLog {
 
 /// Writes the session's log to `draft` with these changes; migrates a log of version 1 or 2. Errors: stale if the log
 /// was replaced meanwhile or no longer has a slot to change, read_only, too_large (header), io, no_space.
-Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, LogDraft& draft);
+Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& changes, TempFile& draft);
 
 /// True if `slot` can overwrite the log's first line, because that is a title slot of the same length. Reads the log.
 /// Errors: io.
@@ -88,7 +88,7 @@ struct LogEdit {
 
 /// Writes the session's log to `draft` with these edits, which are in order and do not overlap, and keeps every other
 /// byte. Errors: stale if the log was replaced meanwhile, io, no_space.
-Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, LogDraft& draft);
+Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, TempFile& draft);
 
 /// The text to write between a log's end and the next line: nothing, a line feed, or a line feed and a line that ends
 /// an open bracket, which would swallow the following lines (omp/FORMAT.md A5, B1). Errors: io.

@@ -204,7 +204,7 @@ Result<Source> take_source(const Session& session, const ForkPlan& plan, std::in
   return source;
 }
 
-Result<void> write_fork_to(LogDraft& draft, const Source& source, const NewHeader& header, const IdOfValue& id_of) {
+Result<void> write_fork_to(TempFile& draft, const Source& source, const NewHeader& header, const IdOfValue& id_of) {
   RETURN_IF_ERROR(draft.write(new_header_lines(header)));
   const ByteSink write = [&](std::string_view bytes) { return draft.write(bytes); };
   for (const LogEdit& copied : source.entries) {
@@ -228,7 +228,7 @@ void put_fork_title(const ForkPlan& plan, const Source& source, NewHeader& heade
   }
 }
 
-Result<LogPlace> publish(Catalog& catalog, LogDraft& draft, const LogPlace& place, bool sync) {
+Result<LogPlace> publish(Catalog& catalog, TempFile& draft, const LogPlace& place, bool sync) {
   const auto& store = catalog.stores().at(place.store);
   RETURN_IF_ERROR(draft.finish(sync));
   RETURN_IF_ERROR(log_files(*store).publish(draft, place, Disk::Existing::keep, sync));

@@ -272,7 +272,7 @@ Result<void> Writer::rewrite_with(const SessionPtr& session, LivePolicy policy, 
 }
 
 Result<void> Writer::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change) {
-  return rewrite_with(session, live_policy(force), [&](LogDraft& draft) {
+  return rewrite_with(session, live_policy(force), [&](TempFile& draft) {
     return write_log_anew(*session, {change, {}, {}}, draft);
   });
 }
@@ -282,7 +282,7 @@ Result<void> Writer::rewrite(const SessionPtr& session, bool force) {
 }
 
 Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live) {
-  const auto write = [&](LogDraft& draft) -> Result<CopiedLog> {
+  const auto write = [&](TempFile& draft) -> Result<CopiedLog> {
     ASSIGN_OR_RETURN(const auto edits, plan(*session));
     return write_log_edited(*session, edits, draft);
   };
@@ -531,7 +531,7 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
   if (to == from) {
     RETURN_IF_ERROR(rewrite_header(session, force, change));
   } else {
-    const Rewrite anew{[&](LogDraft& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
+    const Rewrite anew{[&](TempFile& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
     Command command;
     command.policy = live_policy(force);
     command.work = [&](Held& held) { return editor_.move(session, held, anew, to); };

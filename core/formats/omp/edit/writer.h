@@ -67,7 +67,7 @@ class Writer final : public arborfs::Writer {
   Result<void> append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force);
   Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                               const std::string& previous, bool force);
-  using WriteDraft = std::function<Result<CopiedLog>(LogDraft&)>;
+  using WriteDraft = std::function<Result<CopiedLog>(TempFile&)>;
   Result<void> rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends = false);
   Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change);
   Result<CreateResult> made_at(const LogPlace& place);

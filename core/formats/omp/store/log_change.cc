@@ -261,17 +261,17 @@ Result<void> probe_log_writer(Disk& disk, Dir folder, const std::string& file, b
   return is_replaced ? log.try_replace() : Result<void>();
 }
 
-Result<std::unique_ptr<LogDraft>> start_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
+Result<std::unique_ptr<TempFile>> start_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions) {
   return TempFile::create(disk, std::move(folder), kLogMode & permissions, temporary_log_name(file));
 }
 
-Result<std::unique_ptr<LogDraft>> start_redraft(Disk& disk, Dir folder, const std::string& file, const File& replaced) {
+Result<std::unique_ptr<TempFile>> start_redraft(Disk& disk, Dir folder, const std::string& file, const File& replaced) {
   ASSIGN_OR_RETURN(auto draft, TempFile::create(disk, std::move(folder), kPrivateMode, temporary_log_name(file)));
   RETURN_IF_ERROR(draft->keep_attributes(replaced));
   return draft;
 }
 
-Result<void> publish_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync) {
+Result<void> publish_draft(TempFile& draft, const std::string& file, Disk::Existing existing, bool sync) {
   RETURN_IF_ERROR(publish_closed(draft, draft.folder(), file, existing));
   auto synced = sync ? draft.disk().sync_folder(draft.folder()) : Result<void>();
   if (!synced && existing == Disk::Existing::keep) {

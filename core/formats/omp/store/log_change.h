@@ -75,9 +75,9 @@ Result<void> probe_log_writer(Disk& disk, Dir folder, const std::string& file, b
 std::string temporary_log_name(const std::string& file);
 
 /// LogFiles::draft and redraft. `file`: the name that it will get in the folder.
-Result<std::unique_ptr<LogDraft>> start_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
-Result<std::unique_ptr<LogDraft>> start_redraft(Disk& disk, Dir folder, const std::string& file, const File& replaced);
-Result<void> publish_draft(LogDraft& draft, const std::string& file, Disk::Existing existing, bool sync);
+Result<std::unique_ptr<TempFile>> start_draft(Disk& disk, Dir folder, const std::string& file, mode_t permissions);
+Result<std::unique_ptr<TempFile>> start_redraft(Disk& disk, Dir folder, const std::string& file, const File& replaced);
+Result<void> publish_draft(TempFile& draft, const std::string& file, Disk::Existing existing, bool sync);
 
 /// The existing names in a folder that belong to a log, in byte order: the log, its artifacts, its backups. Errors:
 /// those of listing.

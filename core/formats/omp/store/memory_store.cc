@@ -92,7 +92,7 @@ struct Shelf {
   }
 };
 
-Result<SharedFd> fd_of(LogDraft& draft) {
+Result<SharedFd> fd_of(TempFile& draft) {
   ASSIGN_OR_RETURN(auto fd, draft.take());
   return std::make_shared<const UniqueFd>(std::move(fd));
 }
@@ -143,7 +143,7 @@ class MemoryLogWriter final : public LogWriter {
   Result<UniqueFd> open(For what) override {
     return open_again(*file_, what == For::append ? O_RDWR | O_APPEND : O_RDWR);
   }
-  Result<void> put_in_place(LogDraft& draft) override {
+  Result<void> put_in_place(TempFile& draft) override {
     ASSIGN_OR_RETURN(auto file, fd_of(draft));
     const std::lock_guard lock(shelf_->mutex);
     shelf_->logs[place_] = std::move(file);
@@ -216,16 +216,16 @@ class MemoryStore final : public arborfs::Store, public LogFiles {
         std::make_unique<MemoryLogWriter>(disk(), shelf_, place, std::move(lock), file, std::move(reader), st));
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& /*place*/, mode_t /*permissions*/) override {
+  [[nodiscard]] Result<std::unique_ptr<TempFile>> draft(const LogPlace& /*place*/, mode_t /*permissions*/) override {
     ASSIGN_OR_RETURN(auto fd, make_file("log"));
     return TempFile::nameless(disk(), std::move(fd));
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
-    return shelf_->find(place) ? draft(to, kAnyPermissions) : Result<std::unique_ptr<LogDraft>>(nothing_there());
+  [[nodiscard]] Result<std::unique_ptr<TempFile>> redraft(const LogPlace& place, const LogPlace& to) override {
+    return shelf_->find(place) ? draft(to, kAnyPermissions) : Result<std::unique_ptr<TempFile>>(nothing_there());
   }
 
-  Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool /*sync*/) override {
+  Result<void> publish(TempFile& draft, const LogPlace& place, Disk::Existing existing, bool /*sync*/) override {
     ASSIGN_OR_RETURN(auto file, fd_of(draft));
     const std::lock_guard lock(shelf_->mutex);
     if (existing == Disk::Existing::replace) {

@@ -181,12 +181,12 @@ class Store final : public arborfs::Store,
     return open_log_writer(disk(), std::move(dir), folder_path(paths().sessions, place.folder), place.file);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> draft(const LogPlace& place, mode_t permissions) override {
+  [[nodiscard]] Result<std::unique_ptr<TempFile>> draft(const LogPlace& place, mode_t permissions) override {
     ASSIGN_OR_RETURN(auto dir, make_folder(place.folder));
     return start_draft(disk(), std::move(dir), place.file, permissions);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<LogDraft>> redraft(const LogPlace& place, const LogPlace& to) override {
+  [[nodiscard]] Result<std::unique_ptr<TempFile>> redraft(const LogPlace& place, const LogPlace& to) override {
     ASSIGN_OR_RETURN(auto dir, open_folder(place.folder));
     ASSIGN_OR_RETURN(const auto replaced, File::open_in(dir, place.file));
     if (to.folder != place.folder) {
@@ -195,7 +195,7 @@ class Store final : public arborfs::Store,
     return start_redraft(disk(), std::move(dir), to.file, replaced);
   }
 
-  Result<void> publish(LogDraft& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
+  Result<void> publish(TempFile& draft, const LogPlace& place, Disk::Existing existing, bool sync) override {
     return publish_draft(draft, place.file, existing, sync);
   }
 
