@@ -47,8 +47,8 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/formats/codex", {"core/store", "core/sqlite"}},
     {"core/formats/goat", {"core/write"}},
     {"core/formats",
-     {"core/formats/omp/edit", "core/formats/opal", "core/formats/opencode", "core/formats/claude", "core/formats/codex",
-      "core/formats/goat"}},
+     {"core/formats/omp/edit", "core/formats/opal", "core/formats/opencode", "core/formats/claude",
+      "core/formats/codex", "core/formats/goat"}},
     {"fs/nodes", {"core/write", "core/search"}},
     {"fs/control", {"fs/nodes"}},
     {"fs/fuse", {"fs/control"}},
@@ -208,6 +208,23 @@ TEST(Layering, OnlyFormatsKnowTheirLogs) {
   }
   for (const auto& [file, what] : kNamesAFormat) {
     EXPECT_EQ(naming.count(file), 1U) << file << " (" << what << ") needs no exception";
+  }
+}
+
+// Then the same things have the same names: omp::Writer and opal::Writer, each in writer.h.
+TEST(Layering, EachFormatHasANamespace) {
+  for (const auto& file : sources()) {
+    static const std::regex kOfAnAgent(R"(core/formats/([a-z]+)/(.+/)?([a-z_]+)\.(h|cc))");
+    std::smatch parts;
+    if (!std::regex_match(file, parts, kOfAnAgent)) {
+      continue;
+    }
+    const std::string agent = parts[1];
+    EXPECT_EQ(parts[3].str().find(agent + "_"), std::string::npos) << file << " repeats the name of its folder";
+    std::ifstream in(kRoot / file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_NE(text.find("\nnamespace arborfs::" + agent + " {\n"), std::string::npos) << file;
+    EXPECT_EQ(text.find("\nnamespace arborfs {\n"), std::string::npos) << file;
   }
 }
 
