@@ -1,25 +1,27 @@
-// A thread-local cancellation flag, for work too deep in the call chain to receive one as an argument.
+// Whether the work of a thread is to end early. Readers of logs take a std::stop_token; sessions, searches and requests
+// pass them that of their thread, and what helps a thread with its work has the same one (threads.h).
 #pragma once
 
-#include <atomic>
+#include <stop_token>
 #include <utility>
 
 namespace arborfs {
 
-/// During its lifetime, long reads on this thread stop with `interrupted` once `flag` is true. `flag` must outlive it.
+/// During its lifetime, long work on this thread ends with `interrupted` once a stop is requested of `token`.
 class Cancellation {
  public:
-  explicit Cancellation(const std::atomic<bool>* flag) : before_(std::exchange(current_, flag)) {}
-  ~Cancellation() { current_ = before_; }
+  explicit Cancellation(std::stop_token token) : before_(std::exchange(token_, std::move(token))) {}
+  ~Cancellation() { token_ = before_; }
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
 
-  /// Null if this thread's work cannot be cancelled.
-  static const std::atomic<bool>* current() { return current_; }
+  /// This thread's; no stop can be requested of it if there is no Cancellation.
+  static const std::stop_token& token() { return token_; }
+  static bool is_requested() { return token_.stop_requested(); }
 
  private:
-  static inline thread_local const std::atomic<bool>* current_ = nullptr;
-  const std::atomic<bool>* const before_;
+  static inline thread_local std::stop_token token_;
+  const std::stop_token before_;
 };
 
 }  // namespace arborfs

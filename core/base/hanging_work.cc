@@ -18,7 +18,7 @@ bool LeftBehind::await(Task& task, const std::function<bool()>& goes_on) {
 }
 
 void LeftBehind::leave(std::shared_ptr<Task> task) {
-  task->cancelled = true;
+  task->stop.request_stop();
   std::list<std::shared_ptr<Task>> over;
   const std::lock_guard lock(mutex_);
   for (auto at = tasks_.begin(); at != tasks_.end();) {

@@ -1,7 +1,6 @@
 // Work that may hang, such as a question to a file system, on threads that a caller need not wait for.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -97,11 +97,10 @@ class LeftBehind {
   LeftBehind& operator=(const LeftBehind&) = delete;
 
   /// Runs `work` on a thread of its own and returns its value, or nothing once `goes_on`, which is called from time to
-  /// time, returns false. Then `work` is cancelled, by its argument, Cancellation and Wanted, but may still run: what
-  /// it refers to must outlive this object. Rethrows its exception. Throws std::system_error if no thread can be
-  /// started.
+  /// time, returns false. Then `work` is cancelled and not Wanted, but may still run: what it refers to must outlive
+  /// this object. Rethrows its exception. Throws std::system_error if no thread can be started.
   template <class T>
-  std::optional<T> run(std::function<T(const std::atomic<bool>* cancelled)> work, const std::function<bool()>& goes_on);
+  std::optional<T> run(std::function<T()> work, const std::function<bool()>& goes_on);
 
   /// Waits for all work that was given up.
   void wait();
@@ -113,7 +112,7 @@ class LeftBehind {
     std::mutex mutex;  // leaf
     std::condition_variable ended;
     bool has_ended = false;  // guarded by mutex
-    std::atomic<bool> cancelled{false};
+    std::stop_source stop;
     std::exception_ptr thrown;
     std::thread thread;
     void end() {
@@ -135,14 +134,13 @@ class LeftBehind {
 };
 
 template <class T>
-std::optional<T> LeftBehind::run(std::function<T(const std::atomic<bool>* cancelled)> work,
-                                 const std::function<bool()>& goes_on) {
+std::optional<T> LeftBehind::run(std::function<T()> work, const std::function<bool()>& goes_on) {
   const auto task = std::make_shared<TaskOf<T>>();
   task->thread = std::thread([task, work = std::move(work)] {
     try {
-      const Cancellation cancellation(&task->cancelled);
-      const Wanted wanted([task] { return !task->cancelled; });
-      task->value = work(&task->cancelled);
+      const Cancellation cancellation(task->stop.get_token());
+      const Wanted wanted([task] { return !task->stop.stop_requested(); });
+      task->value = work();
     } catch (...) {
       task->thrown = std::current_exception();
     }

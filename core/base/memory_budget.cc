@@ -1,5 +1,7 @@
 #include "core/base/memory_budget.h"
 
+#include "core/base/cancellation.h"
+
 namespace arborfs {
 
 namespace {
@@ -12,15 +14,13 @@ bool MemoryBudget::has_room(const Share& share, std::uint64_t bytes) const {
   return beyond_ == nullptr || beyond_ == &share || used_ + bytes <= shared_;
 }
 
-void MemoryBudget::wait(std::unique_lock<std::mutex>& lock, const Share& share, std::uint64_t bytes,
-                        const std::atomic<bool>* cancelled) {
+void MemoryBudget::wait(std::unique_lock<std::mutex>& lock, const Share& share, std::uint64_t bytes) {
   if (waiting_ == kMostWaiting) {
     throw Exhausted();
   }
   const auto until = std::chrono::steady_clock::now() + patience_;
-  const auto is_cancelled = [cancelled] { return cancelled != nullptr && *cancelled; };
   ++waiting_;
-  while (!has_room(share, bytes) && !is_cancelled() && std::chrono::steady_clock::now() < until) {
+  while (!has_room(share, bytes) && !Cancellation::is_requested() && std::chrono::steady_clock::now() < until) {
     freed_.wait_for(lock, kLookAgain);
   }
   --waiting_;
@@ -29,10 +29,10 @@ void MemoryBudget::wait(std::unique_lock<std::mutex>& lock, const Share& share, 
   }
 }
 
-void MemoryBudget::grow(Share& share, std::uint64_t bytes, const std::atomic<bool>* cancelled) {
+void MemoryBudget::grow(Share& share, std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   if (!has_room(share, bytes)) {
-    wait(lock, share, bytes, cancelled);
+    wait(lock, share, bytes);
   }
   if (beyond_ != &share && used_ + bytes <= shared_) {
     used_ += bytes;

@@ -6,7 +6,6 @@
 // Thread-safe; mutex_ is a leaf.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -45,10 +44,8 @@ class MemoryBudget {
     Share& operator=(const Share&) = delete;
 
     /// Reserves `bytes` more, waiting for room. Throws Exhausted if there is still no room after the budget's patience,
-    /// too many callers already wait, or `cancelled` (may be null) becomes true.
-    void grow(std::uint64_t bytes, const std::atomic<bool>* cancelled = nullptr) {
-      budget_.grow(*this, bytes, cancelled);
-    }
+    /// too many callers already wait, or this thread's work is cancelled.
+    void grow(std::uint64_t bytes) { budget_.grow(*this, bytes); }
     /// Gives back all but `bytes`; does nothing if the share is not larger.
     void shrink_to(std::uint64_t bytes) { budget_.shrink(*this, bytes); }
 
@@ -59,10 +56,9 @@ class MemoryBudget {
   };
 
  private:
-  void grow(Share& share, std::uint64_t bytes, const std::atomic<bool>* cancelled);
+  void grow(Share& share, std::uint64_t bytes);
   void shrink(Share& share, std::uint64_t bytes);
-  void wait(std::unique_lock<std::mutex>& lock, const Share& share, std::uint64_t bytes,
-            const std::atomic<bool>* cancelled);
+  void wait(std::unique_lock<std::mutex>& lock, const Share& share, std::uint64_t bytes);
   [[nodiscard]] bool has_room(const Share& share, std::uint64_t bytes) const;
 
   const std::uint64_t shared_;

@@ -2,13 +2,13 @@
 // any; the lock is a leaf and not held while the answer is made.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <set>
 
+#include "core/base/cancellation.h"
 #include "core/base/wanted.h"
 
 namespace arborfs {
@@ -18,11 +18,10 @@ class SingleFlight {
   /// The right to answer the question with this number, which one thread has at a time, for the object's lifetime.
   class Turn {
    public:
-    /// Waits for it. Without `wanted` or once `cancelled`, gives up. `cancelled` may be null.
-    Turn(SingleFlight& all, std::uint32_t question, const Wanted::Still& wanted, const std::atomic<bool>* cancelled)
-        : all_(all), question_(question) {
+    /// Waits for it. Gives up once the thread's work is cancelled or no longer `wanted`.
+    Turn(SingleFlight& all, std::uint32_t question, const Wanted::Still& wanted) : all_(all), question_(question) {
       constexpr std::chrono::milliseconds kLook{20};
-      while (wanted() && (cancelled == nullptr || !cancelled->load())) {
+      while (wanted() && !Cancellation::is_requested()) {
         std::unique_lock lock(all_.mutex_);
         has_ = all_.answered_.insert(question_).second;
         if (has_) {

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/cancellation.h"
+
 namespace arborfs {
 
 namespace {
@@ -52,6 +54,7 @@ struct HelperThread::Task {
   enum class State : std::uint8_t { waits, begun, dropped };
   std::function<void()> work;
   std::optional<cpu_set_t> allowed;
+  const std::stop_token stop = Cancellation::token();
   std::atomic<State> state{State::waits};
 
   Task(std::function<void()> its_work, std::optional<cpu_set_t> processors)
@@ -71,6 +74,7 @@ struct HelperThread::Task {
     if (self.allowed) {
       ::sched_setaffinity(0, sizeof *self.allowed, &*self.allowed);
     }
+    const Cancellation cancellation(self.stop);
     self.work();
     return nullptr;
   }

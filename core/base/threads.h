@@ -19,7 +19,7 @@ namespace arborfs {
 /// Starts on a different processor from its creator's, then may run on any processor that its creator may use. Left to
 /// itself, the kernel often starts a thread on its creator's processor, especially in a virtual machine, where an idle
 /// processor looks busy. The thread then waits for the next clock tick, up to 4 ms: longer than its share of the work
-/// takes. Used by one thread.
+/// takes. Its work is cancelled with its creator's (Cancellation). Used by one thread.
 class HelperThread {
  public:
   /// Throws std::system_error if no thread can be started. An exception from `work` ends the process.

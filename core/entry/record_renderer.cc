@@ -41,8 +41,8 @@ std::vector<EntryRun> runs_of(std::span<const Entry> entries) {
 class Measuring {
  public:
   Measuring(const RecordRenderer& renderer, const LogSource& log, std::span<const Entry> entries,
-            const std::atomic<bool>* cancelled)
-      : renderer_(renderer), log_(log), entries_(entries), cancelled_(cancelled), measures_(entries.size()) {}
+            const std::stop_token& stop)
+      : renderer_(renderer), log_(log), entries_(entries), stop_(stop), measures_(entries.size()) {}
 
   /// The measures in the order of the entries.
   Result<std::vector<TextMeasure>> run() {
@@ -61,16 +61,14 @@ class Measuring {
         take(i);
       }
     }
-    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
+    if (stop_.stop_requested()) {
       return Error{Errc::interrupted, "reading entries was cancelled"};
     }
     return failed_ ? Result<std::vector<TextMeasure>>(*failed_) : std::move(measures_);
   }
 
  private:
-  [[nodiscard]] bool is_over() const {
-    return has_failed_ || (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed));
-  }
+  [[nodiscard]] bool is_over() const { return has_failed_ || stop_.stop_requested(); }
 
   Result<void> measure(const EntryRun& run) {
     const Entry& first = entries_[run.begin];
@@ -95,7 +93,7 @@ class Measuring {
   const RecordRenderer& renderer_;
   const LogSource& log_;
   const std::span<const Entry> entries_;
-  const std::atomic<bool>* const cancelled_;
+  const std::stop_token stop_;
   std::vector<TextMeasure> measures_;  // each is written by one thread
   std::atomic<bool> has_failed_{false};
   std::mutex mutex_;
@@ -105,12 +103,11 @@ class Measuring {
 }  // namespace
 
 Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes::Delta delta,
-                                                 const std::vector<Entry>& entries,
-                                                 const std::atomic<bool>* cancelled) const {
+                                                 const std::vector<Entry>& entries, const std::stop_token& stop) const {
   delta.text_sizes.reserve(delta.text_sizes.size() + entries.size());
   for (std::size_t begin = 0; begin < entries.size(); begin += kAtOnce) {
     const auto some = std::span(entries).subspan(begin, std::min(kAtOnce, entries.size() - begin));
-    ASSIGN_OR_RETURN(const auto measures, Measuring(*this, log, some, cancelled).run());
+    ASSIGN_OR_RETURN(const auto measures, Measuring(*this, log, some, stop).run());
     for (const TextMeasure& measure : measures) {
       delta.add(measure);
     }
@@ -151,14 +148,14 @@ Error conversation_too_long() {
 }
 
 Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,
-                              const std::atomic<bool>* cancelled) {
+                              const std::stop_token& stop) {
   TextSizes sizes;
   std::vector<Entry> entries;
   entries.reserve(index.size());
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
     entries.push_back(index.entry(ordinal));
   }
-  ASSIGN_OR_RETURN(auto delta, renderer.measure(log, sizes.next(), entries, cancelled));
+  ASSIGN_OR_RETURN(auto delta, renderer.measure(log, sizes.next(), entries, stop));
   sizes.apply(std::move(delta));
   sizes.set_session_cost(index.header().cost);
   return sizes;

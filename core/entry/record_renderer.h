@@ -1,11 +1,11 @@
 // Renders the records of one agent for people and for models. One constant object per format. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,8 +84,7 @@ class RecordRenderer {
   /// Adds the measures of `entries`, which follow one another in the index, to `delta`. Two threads work. Errors:
   /// stale, io, interrupted.
   [[nodiscard]] Result<TextSizes::Delta> measure(const LogSource& log, TextSizes::Delta delta,
-                                                 const std::vector<Entry>& entries,
-                                                 const std::atomic<bool>* cancelled) const;
+                                                 const std::vector<Entry>& entries, const std::stop_token& stop) const;
   /// The usage of one entry alone, the same as measure() finds.
   [[nodiscard]] virtual std::optional<EntryUsage> usage(EntryType type, std::string_view raw) const = 0;
   /// The usage of a whole log as the agent prints it. `dialect` is LogIndex::dialect().
@@ -119,6 +118,6 @@ class RecordRenderer {
 
 /// The sizes, images and usage of a whole log. Errors: stale, io, interrupted.
 Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,
-                              const std::atomic<bool>* cancelled = nullptr);
+                              const std::stop_token& stop = {});
 
 }  // namespace arborfs

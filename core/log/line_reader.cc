@@ -17,8 +17,8 @@ constexpr std::string_view kBlank = " \t\r";
 
 }  // namespace
 
-LineReader::LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled)
-    : window_(log, end, cancelled), at_(begin) {}
+LineReader::LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::stop_token& stop)
+    : window_(log, end, stop), at_(begin) {}
 
 /// Finds the line feed that ends the line at at_; false if the log has none. Reads one step of the log at a time, so
 /// that a long line is never held in memory.
@@ -124,10 +124,10 @@ Result<std::optional<std::size_t>> find_far_end(Bytes& bytes, std::size_t line, 
 /// The length of a line that begins at `offset` and is too long to be held; `is_ended` says whether a line feed ends
 /// it.
 Result<std::uint64_t> skim_line(const LogSource& log, std::uint64_t offset, std::uint64_t log_end, bool& is_ended,
-                                const std::atomic<bool>* cancelled) {
+                                const std::stop_token& stop) {
   std::vector<char> step(kReadAtOnce);
   for (std::uint64_t at = offset;;) {
-    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    if (stop.stop_requested()) {
       return Error{Errc::interrupted, "reading the log was cancelled"};
     }
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(step.size(), log_end - at));
@@ -170,7 +170,7 @@ std::size_t first_line(std::string_view bytes, bool is_start_of_log) {
 }  // namespace
 
 Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
-                                StretchBuffer& buffer, const TakeLine& take, const std::atomic<bool>* cancelled,
+                                StretchBuffer& buffer, const TakeLine& take, const std::stop_token& stop,
                                 const LongLines& long_lines) {
   const std::uint64_t start = begin == 0 ? 0 : begin - 1;
   const auto size = static_cast<std::size_t>(end - start);
@@ -192,7 +192,7 @@ Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::
   }
   if (!last_end && long_lines.are_taken) {
     bool is_ended = false;
-    ASSIGN_OR_RETURN(const auto length, skim_line(log, start + last, log_end, is_ended, cancelled));
+    ASSIGN_OR_RETURN(const auto length, skim_line(log, start + last, log_end, is_ended, stop));
     take({start + last, length, {}, true, is_ended, start + last + length + 1});
   } else if (last_end && *last_end > last) {
     const bool is_ended = *last_end < text.size();

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -42,11 +42,10 @@ class LineReader {
     std::uint64_t next = 0;  // where the line after it starts
   };
 
-  /// Reads the bytes of `log` before `end`. `cancelled` may be null. Both must outlive the reader.
-  LineReader(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled)
-      : LineReader(log, 0, end, cancelled) {}
+  /// Reads the bytes of `log` before `end`. Each read first checks `stop`. `log` outlives the reader.
+  LineReader(const LogSource& log, std::uint64_t end, const std::stop_token& stop) : LineReader(log, 0, end, stop) {}
   /// The same from `begin` on, where a line starts.
-  LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled);
+  LineReader(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::stop_token& stop);
 
   /// The next line that is not blank; null at the end. Valid until the next call. Errors: io, interrupted.
   Result<const Line*> next();
@@ -83,11 +82,11 @@ struct LongLines {
 using TakeLine = std::function<void(const LineReader::Line& line)>;
 
 /// Reads the lines that start in [begin, end) of a log that ends at `log_end`, and passes on those that are not blank.
-/// Their texts stay valid until `buffer` is used again. Errors: io, stale; interrupted once `cancelled`, which may be
-/// null, is true while a line that is too long is skipped.
+/// Their texts stay valid until `buffer` is used again. Errors: io, stale; interrupted once a stop is requested while
+/// a line that is too long is skipped.
 Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::uint64_t end, std::uint64_t log_end,
-                                StretchBuffer& buffer, const TakeLine& take,
-                                const std::atomic<bool>* cancelled = nullptr, const LongLines& long_lines = {});
+                                StretchBuffer& buffer, const TakeLine& take, const std::stop_token& stop = {},
+                                const LongLines& long_lines = {});
 
 // Reads a log line by line, in the order of the file, and turns the lines into rows. A helper thread reads ahead in a
 // big log. Memory is bounded, whatever the log contains. Used by one thread.
@@ -98,13 +97,13 @@ Result<void> read_stretch_lines(const LogSource& log, std::uint64_t begin, std::
 template <class Rows>
 class LinePipeline {
  public:
-  /// Reads the bytes of `log` from `begin`, where a line starts, to `end`. `cancelled` may be null. Both must outlive
-  /// this object.
-  LinePipeline(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::atomic<bool>* cancelled)
+  /// Reads the bytes of `log` from `begin`, where a line starts, to `end`. Each step first checks `stop`. `log`
+  /// outlives this object.
+  LinePipeline(const LogSource& log, std::uint64_t begin, std::uint64_t end, const std::stop_token& stop)
       : log_(log),
         begin_(begin),
         end_(std::max(begin, end)),
-        cancelled_(cancelled),
+        stop_(stop),
         count_((end_ - begin + kStretch - 1) / kStretch) {
     if (count_ <= 2) {
       return;
@@ -135,7 +134,7 @@ class LinePipeline {
   [[nodiscard]] std::uint64_t end_of_rows() const { return begin_ + at_ * kStretch; }
   /// The rows of the next stretch.
   Result<const Rows*> next() {
-    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
+    if (stop_.stop_requested()) {
       return Error{Errc::interrupted, "reading the log was cancelled"};
     }
     if (at_ == count_) {
@@ -201,7 +200,7 @@ class LinePipeline {
       const std::uint64_t begin = begin_ + number * kStretch;
       filled.outcome = read_stretch_lines(
           log_, begin, std::min(begin + kStretch, end_), end_, filled.buffer,
-          [&](const LineReader::Line& line) { filled.rows.take(line, parser); }, cancelled_, long_lines());
+          [&](const LineReader::Line& line) { filled.rows.take(line, parser); }, stop_, long_lines());
     } catch (...) {
       filled.thrown = std::current_exception();
     }
@@ -226,7 +225,7 @@ class LinePipeline {
   const LogSource& log_;
   const std::uint64_t begin_;
   const std::uint64_t end_;
-  const std::atomic<bool>* const cancelled_;
+  const std::stop_token stop_;
   const std::uint64_t count_;  // of stretches
   Parser parser_;              // for next()
   std::uint64_t at_ = 0;       // what next() gives next
@@ -266,9 +265,8 @@ class StretchScan : public LineScan {
   }
 
  protected:
-  Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
-                       const std::atomic<bool>* cancelled) final {
-    LinePipeline<Stretch> stretches(log, at_, end, cancelled);
+  Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink, const std::stop_token& stop) final {
+    LinePipeline<Stretch> stretches(log, at_, end, stop);
     at_ = end;
     for (;;) {
       ASSIGN_OR_RETURN(const Stretch* stretch, stretches.next());

@@ -1,10 +1,10 @@
 // How the log of one agent becomes an index.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,19 +14,15 @@
 
 namespace arborfs {
 
-struct IndexOptions {
-  const std::atomic<bool>* cancelled = nullptr;  // null, or checked before each read
-};
-
 /// One constant object per format. Thread-safe.
 class LogReader {
  public:
   virtual ~LogReader() = default;
   /// Reads only the data that a listing of sessions needs, at most a few MiB. Errors: io.
   [[nodiscard]] virtual Result<Header> read_header(const LogSource& log) const = 0;
-  /// Reads the log from its first byte to its current end. Errors: io, too_large, interrupted once cancelled.
+  /// Reads the log from its first byte to its current end. Errors: io, too_large, interrupted once a stop is requested.
   [[nodiscard]] virtual Result<std::unique_ptr<LogIndex>> index(const LogSource& log,
-                                                                const IndexOptions& options) const = 0;
+                                                                const std::stop_token& stop) const = 0;
   /// True if logs of this format only grow, so that entries keep their places. Others may be rewritten whole.
   [[nodiscard]] virtual bool only_grow() const { return false; }
   /// A log of at most so many bytes that was indexed just after a write, when a later one may leave its times
@@ -41,9 +37,9 @@ class LogReader {
     std::uint64_t offset = 0;
     std::string model;
   };
-  /// In the order of the log. Errors: io, stale, interrupted once `cancelled`, which may be null, is true.
+  /// In the order of the log. Errors: io, stale, interrupted once a stop is requested.
   [[nodiscard]] virtual Result<std::vector<ModelChange>> model_changes(const LogSource& /*log*/,
-                                                                       const std::atomic<bool>* /*cancelled*/) const {
+                                                                       const std::stop_token& /*stop*/) const {
     return std::vector<ModelChange>();
   }
 };

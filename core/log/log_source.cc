@@ -69,8 +69,8 @@ std::shared_ptr<const LogSource> log_from_bytes(std::string bytes, const FileSta
   return std::make_shared<const MemoryLog>(std::move(bytes), opened);
 }
 
-LogWindow::LogWindow(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled, std::size_t step)
-    : log_(log), end_(end), cancelled_(cancelled), step_(step) {}
+LogWindow::LogWindow(const LogSource& log, std::uint64_t end, const std::stop_token& stop, std::size_t step)
+    : log_(log), end_(end), stop_(stop), step_(step) {}
 
 Result<std::string_view> LogWindow::view(std::uint64_t offset, std::size_t want) {
   if (offset >= end_) {
@@ -88,7 +88,7 @@ Result<std::string_view> LogWindow::view(std::uint64_t offset, std::size_t want)
 }
 
 Result<void> LogWindow::fill(std::uint64_t offset, std::size_t want) {
-  if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed)) {
+  if (stop_.stop_requested()) {
     return {Errc::interrupted, "reading the log was cancelled"};
   }
   const bool inside = offset >= start_ && offset < start_ + length_;

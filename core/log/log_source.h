@@ -1,13 +1,13 @@
 // The bytes of one session, and the window through which they are read.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -115,10 +115,8 @@ class LogWindow {
   /// How much is read at a time; for a small log, the buffer is no larger than the log.
   static constexpr std::size_t kStep = 256 * 1024;
 
-  /// A window over the bytes of `log` before `end`. `cancelled` may be null; it is checked before each read. Both must
-  /// outlive the window.
-  LogWindow(const LogSource& log, std::uint64_t end, const std::atomic<bool>* cancelled = nullptr,
-            std::size_t step = kStep);
+  /// A window over the bytes of `log` before `end`. Each read first checks `stop`. `log` must outlive the window.
+  LogWindow(const LogSource& log, std::uint64_t end, const std::stop_token& stop = {}, std::size_t step = kStep);
 
   /// The bytes in memory from `offset` on, at least `want` unless the log ends before. Valid until the next call.
   /// Errors: io, interrupted.
@@ -126,7 +124,7 @@ class LogWindow {
 
   /// Where the log ends for this window: as passed in, or earlier if the log was truncated since.
   [[nodiscard]] std::uint64_t end() const { return end_; }
-  [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
+  [[nodiscard]] const std::stop_token& stop() const { return stop_; }
 
  private:
   Result<void> fill(std::uint64_t offset, std::size_t want);
@@ -134,7 +132,7 @@ class LogWindow {
 
   const LogSource& log_;
   std::uint64_t end_;
-  const std::atomic<bool>* cancelled_;
+  std::stop_token stop_;
   std::size_t step_;
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_ = 0;

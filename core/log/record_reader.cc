@@ -72,10 +72,10 @@ Result<GrowthFingerprint> GrowthFingerprint::after_growth(LogWindow& window, std
 
 /// The end of the last complete line in the first `size` bytes of the log; `from` if no line ends after that.
 Result<std::uint64_t> end_of_lines(const LogSource& log, std::uint64_t from, std::uint64_t size,
-                                   const std::atomic<bool>* cancelled) {
+                                   const std::stop_token& stop) {
   std::string step;
   for (std::uint64_t end = size; end > from;) {
-    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+    if (stop.stop_requested()) {
       return Error{Errc::interrupted, "reading the log was cancelled"};
     }
     const std::uint64_t most = step.empty() ? 1 : LogWindow::kStep;  // as a rule, the last byte is a line feed
@@ -255,7 +255,7 @@ Result<bool> GrowingIndex::can_grow(const LogSource& log, std::uint64_t size, Ne
   if (size < known().resume.offset) {
     return false;
   }
-  LogWindow window(log, size, nullptr, kCheckStep);
+  LogWindow window(log, size, {}, kCheckStep);
   part.scan = known().scan->copy();
   ASSIGN_OR_RETURN(part.fingerprint, GrowthFingerprint::of(window, part.scan->slot_end(), known().resume.offset));
   const bool has_new_slot = part.fingerprint.slot != known().fingerprint.slot;
@@ -272,11 +272,11 @@ Result<LogIndex::GrowthPtr> GrowingIndex::read_growth(const LogSource& log) cons
   }
   GrowthSink sink(known(), *part);
   ASSIGN_OR_RETURN(part->header, known().reader.grown_header(log, known().header, known().resume.offset));
-  ASSIGN_OR_RETURN(const bool is_read, part->scan->read(log, size, sink, nullptr));
+  ASSIGN_OR_RETURN(const bool is_read, part->scan->read(log, size, sink, {}));
   if (!is_read || sink.has_conflict()) {
     return GrowthPtr();
   }
-  LogWindow window(log, size, nullptr, kCheckStep);
+  LogWindow window(log, size, {}, kCheckStep);
   ASSIGN_OR_RETURN(part->fingerprint,
                    part->fingerprint.after_growth(window, part->scan->slot_end(), part->resume.offset));
   part->scanned_size = size;
@@ -321,22 +321,21 @@ void GrowingIndex::apply(GrowthPtr growth) {
 
 }  // namespace
 
-Result<std::unique_ptr<LogIndex>> RecordReader::index(const LogSource& log, const IndexOptions& options) const {
+Result<std::unique_ptr<LogIndex>> RecordReader::index(const LogSource& log, const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   auto state = std::make_unique<IndexState>();
   state->header.problem = "the log is empty";
   state->has_hashes = true;
   IndexSink sink(*state);
-  RETURN_IF_ERROR(read(log, sink, options.cancelled));
+  RETURN_IF_ERROR(read(log, sink, stop));
   state->scanned_size = size;
   state->finish();
   return std::make_unique<LogIndex>(std::move(state));
 }
 
-Result<bool> LineScan::read(const LogSource& log, std::uint64_t size, RecordSink& sink,
-                            const std::atomic<bool>* cancelled) {
-  ASSIGN_OR_RETURN(end_, end_of_lines(log, std::max(end_, growing_part(log)), size, cancelled));
-  RETURN_IF_ERROR(read_to(log, end_, sink, cancelled));
+Result<bool> LineScan::read(const LogSource& log, std::uint64_t size, RecordSink& sink, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(end_, end_of_lines(log, std::max(end_, growing_part(log)), size, stop));
+  RETURN_IF_ERROR(read_to(log, end_, sink, stop));
   sink.set_resume(end_);
   if (end_ == size) {
     finish(sink);
@@ -345,7 +344,7 @@ Result<bool> LineScan::read(const LogSource& log, std::uint64_t size, RecordSink
   const Ordinal settled = sink.size();
   const auto copied = copy();
   auto& rest = static_cast<LineScan&>(*copied);
-  RETURN_IF_ERROR(rest.read_to(log, size, sink, cancelled));
+  RETURN_IF_ERROR(rest.read_to(log, size, sink, stop));
   rest.finish(sink);
   has_entries_after_ = sink.size() > settled;
   return true;
@@ -355,7 +354,7 @@ Result<bool> LineScan::can_go_on(const LogSource& /*log*/, LogWindow& /*window*/
   return !has_entries_after_;
 }
 
-Result<std::unique_ptr<LogIndex>> GrowingReader::index(const LogSource& log, const IndexOptions& options) const {
+Result<std::unique_ptr<LogIndex>> GrowingReader::index(const LogSource& log, const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   std::unique_ptr<GrowingState> state;
   auto scan = start_scan();
@@ -366,12 +365,12 @@ Result<std::unique_ptr<LogIndex>> GrowingReader::index(const LogSource& log, con
     IndexSink sink(*state);
     ASSIGN_OR_RETURN(auto header, first_header(log));
     sink.set_header(std::move(header));
-    ASSIGN_OR_RETURN(is_read, scan->read(log, size, sink, options.cancelled));
+    ASSIGN_OR_RETURN(is_read, scan->read(log, size, sink, stop));
     if (!is_read) {
       scan = scan->restarted();
     }
   }
-  LogWindow window(log, size, options.cancelled, kCheckStep);
+  LogWindow window(log, size, stop, kCheckStep);
   ASSIGN_OR_RETURN(state->fingerprint, GrowthFingerprint::of(window, scan->slot_end(), state->resume.offset));
   state->scan = std::move(scan);
   state->scanned_size = size;

@@ -1,10 +1,10 @@
 // LogReaders that pass the records of a log to a sink, which makes the index of them. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -56,10 +56,10 @@ class RecordSink {
 /// For logs that may be rewritten: reads the whole log each time.
 class RecordReader : public LogReader {
  public:
-  /// Reads the whole log. Errors: io, those of the sink; interrupted once `cancelled`, which may be null, is true.
-  virtual Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const = 0;
+  /// Reads the whole log. Errors: io, those of the sink; interrupted once a stop is requested.
+  virtual Result<void> read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const = 0;
   [[nodiscard]] Result<std::unique_ptr<LogIndex>> index(const LogSource& log,
-                                                        const IndexOptions& options) const override;
+                                                        const std::stop_token& stop) const override;
 };
 
 /// A reading of a log that has stopped at a place from which it can go on when the log has grown. Used by one thread.
@@ -70,9 +70,9 @@ class LogScan {
   [[nodiscard]] virtual std::unique_ptr<LogScan> copy() const = 0;
   /// Reads from where the scan stopped to `size`, where the log ends, and names the place where it can go on
   /// (RecordSink::set_resume). `sink` has all entries before. False if the log must be read again from the start, with
-  /// restarted(). Errors: io, stale, those of the sink; interrupted once `cancelled`, which may be null, is true.
+  /// restarted(). Errors: io, stale, those of the sink; interrupted once a stop is requested.
   virtual Result<bool> read(const LogSource& log, std::uint64_t size, RecordSink& sink,
-                            const std::atomic<bool>* cancelled) = 0;
+                            const std::stop_token& stop) = 0;
   /// Called on a copy before it reads the rest of a log that has grown: false if the log must be read again from the
   /// start, whatever its new bytes are. `window` is over the log; `has_new_slot`: the bytes before slot_end() have
   /// changed. Errors: io, stale.
@@ -88,15 +88,14 @@ class LogScan {
 /// A scan of a log with one record per line: what a line says never depends on later ones.
 class LineScan : public LogScan {
  public:
-  Result<bool> read(const LogSource& log, std::uint64_t size, RecordSink& sink,
-                    const std::atomic<bool>* cancelled) final;
+  Result<bool> read(const LogSource& log, std::uint64_t size, RecordSink& sink, const std::stop_token& stop) final;
   /// False also if the last line was an entry although no line feed ended it.
   Result<bool> can_go_on(const LogSource& log, LogWindow& window, bool has_new_slot) override;
 
  protected:
   /// Reads the lines from where the scan stopped to `end`, which is the end of a line or of the log. Errors: as read().
   virtual Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
-                               const std::atomic<bool>* cancelled) = 0;
+                               const std::stop_token& stop) = 0;
   /// Sets the leaf of the entries so far, if it is not the last one.
   virtual void finish(RecordSink& sink) const = 0;
   /// Where the part of the log starts that may grow: the last file, if there are several.
@@ -113,7 +112,7 @@ class GrowingReader : public LogReader {
   /// LogIndex::read_growth() of this index gives null also if known bytes changed, or if a new id is that of an earlier
   /// entry or its missing parent.
   [[nodiscard]] Result<std::unique_ptr<LogIndex>> index(const LogSource& log,
-                                                        const IndexOptions& options) const override;
+                                                        const std::stop_token& stop) const override;
   [[nodiscard]] bool only_grow() const override { return true; }
 
   /// At the start of a log.

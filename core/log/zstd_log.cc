@@ -49,14 +49,14 @@ struct FreeStream {
 using Take = std::function<Result<bool>(std::string_view bytes)>;
 
 /// Passes everything that can be decoded. The result says, in words, why the rest could not be; "" if there is none.
-Result<std::string> decode_all(const LogSource& compressed, const std::atomic<bool>* cancelled, const Take& take) {
+Result<std::string> decode_all(const LogSource& compressed, const std::stop_token& stop, const Take& take) {
   const std::unique_ptr<ZSTD_DStream, FreeStream> stream(ZSTD_createDStream());
   std::string piece(ZSTD_DStreamInSize(), '\0');
   std::string decoded(ZSTD_DStreamOutSize(), '\0');
   std::size_t wanted = 0;  // what the frame still needs; 0 between frames
   for (std::uint64_t offset = 0;;) {
     ASSIGN_OR_RETURN(const auto got, compressed.read_raw_at(offset, piece));
-    if (cancelled != nullptr && *cancelled) {
+    if (stop.stop_requested()) {
       return Error{Errc::interrupted, "interrupted"};
     }
     if (got == 0) {
@@ -89,9 +89,9 @@ ZstdLog::ZstdLog(std::shared_ptr<const LogSource> compressed)
     : LogSource(compressed->opened()), compressed_(std::move(compressed)) {}
 
 Result<std::shared_ptr<const LogSource>> ZstdLog::open(std::shared_ptr<const LogSource> compressed,
-                                                       const std::atomic<bool>* cancelled) {
+                                                       const std::stop_token& stop) {
   std::shared_ptr<ZstdLog> log(new ZstdLog(std::move(compressed)));
-  ASSIGN_OR_RETURN(const auto file, log->decode(cancelled));
+  ASSIGN_OR_RETURN(const auto file, log->decode(stop));
   ASSIGN_OR_RETURN(const auto st, file->stat());
   log->size_ = st.size;
   log->file_ = file;
@@ -100,7 +100,7 @@ Result<std::shared_ptr<const LogSource>> ZstdLog::open(std::shared_ptr<const Log
 
 Result<std::shared_ptr<const LogSource>> ZstdLog::open_start(const LogSource& compressed, std::uint64_t most) {
   std::string start;
-  ASSIGN_OR_RETURN(const auto problem, decode_all(compressed, nullptr, [&](std::string_view bytes) -> Result<bool> {
+  ASSIGN_OR_RETURN(const auto problem, decode_all(compressed, {}, [&](std::string_view bytes) -> Result<bool> {
                      start.append(bytes.substr(0, static_cast<std::size_t>(most) - start.size()));
                      return start.size() < most && start.find('\n') == std::string::npos;
                    }));
@@ -111,12 +111,12 @@ Result<std::shared_ptr<const LogSource>> ZstdLog::open_start(const LogSource& co
 }
 
 /// Decodes to a new file, which is kept for a while.
-Result<std::shared_ptr<const File>> ZstdLog::decode(const std::atomic<bool>* cancelled) const {
+Result<std::shared_ptr<const File>> ZstdLog::decode(const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(auto fd, make_scratch_file());
   const std::uint64_t most = most_decoded(opened().size);
   std::uint64_t size = 0;
   char last = '\n';
-  ASSIGN_OR_RETURN(auto problem, decode_all(*compressed_, cancelled, [&](std::string_view bytes) -> Result<bool> {
+  ASSIGN_OR_RETURN(auto problem, decode_all(*compressed_, stop, [&](std::string_view bytes) -> Result<bool> {
                      bytes =
                          bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), most - size)));
                      if (auto done = write_all(Disk::real(), fd.get(), bytes); !done) {
@@ -146,7 +146,7 @@ Result<std::shared_ptr<const File>> ZstdLog::decoded() const {
   if (auto file = file_.lock()) {
     return file;
   }
-  ASSIGN_OR_RETURN(auto file, decode(Cancellation::current()));
+  ASSIGN_OR_RETURN(auto file, decode(Cancellation::token()));
   ASSIGN_OR_RETURN(const auto st, file->stat());
   ASSIGN_OR_RETURN(const auto now, compressed_->stat());
   if (st.size != size_ || !(now == opened())) {

@@ -3,10 +3,10 @@
 // So memory, disk and descriptors stay bounded, however many and however large the logs are. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "core/log/log_source.h"
@@ -17,10 +17,10 @@ namespace arborfs {
 /// decoded before, and then a line that says so and is not JSON.
 class ZstdLog final : public LogSource {
  public:
-  /// Decodes `compressed`. Errors: corrupt if nothing of it can be decoded; io, no_space; interrupted once `cancelled`,
-  /// which may be null, is true.
+  /// Decodes `compressed`. Errors: corrupt if nothing of it can be decoded; io, no_space; interrupted once a stop is
+  /// requested.
   static Result<std::shared_ptr<const LogSource>> open(std::shared_ptr<const LogSource> compressed,
-                                                       const std::atomic<bool>* cancelled);
+                                                       const std::stop_token& stop);
   /// Only the first `most` bytes, in memory: for a listing. Errors: corrupt, io.
   static Result<std::shared_ptr<const LogSource>> open_start(const LogSource& compressed, std::uint64_t most);
   /// The most bytes that a log of this compressed size may have: far more than logs compress to, far less than a
@@ -40,7 +40,7 @@ class ZstdLog final : public LogSource {
 
  private:
   explicit ZstdLog(std::shared_ptr<const LogSource> compressed);
-  [[nodiscard]] Result<std::shared_ptr<const File>> decode(const std::atomic<bool>* cancelled) const;
+  [[nodiscard]] Result<std::shared_ptr<const File>> decode(const std::stop_token& stop) const;
   [[nodiscard]] Result<std::shared_ptr<const File>> decoded() const;
   const std::shared_ptr<const LogSource> compressed_;
   std::uint64_t size_ = 0;  // of the decoded bytes

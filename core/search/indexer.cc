@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -101,9 +102,9 @@ void SessionIndexer::keep(Followed followed, const Reading& reading) {
   }
 }
 
-Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed, const std::atomic<bool>& stopping) {
+Result<SessionIndexer::Reading> SessionIndexer::read(const Followed& followed) {
   const std::int64_t begun = now_ns();
-  if (auto done = followed.session->refresh(Depth::index, &stopping); !done) {
+  if (auto done = followed.session->refresh(Depth::index); !done) {
     return done.error().code == Errc::interrupted ? done.error() : unreadable();
   }
   ASSIGN_OR_RETURN(const auto guard, followed.session->read_index());
@@ -182,7 +183,7 @@ Result<SessionIndexer::Outcome> SessionIndexer::add_entries(const IndexKey& key,
   chunk_bytes_ = 0;
   const auto count = static_cast<Ordinal>(reading.entries.size());
   for (Ordinal ordinal = reading.indexed() + 1; ordinal <= count; ++ordinal) {
-    if (stopping_) {
+    if (Cancellation::is_requested()) {
       return Error{Errc::interrupted, "indexing was ended"};
     }
     IndexedEntry& entry = reading.entries[ordinal - 1];
@@ -241,7 +242,7 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
   }
   RETURN_IF_ERROR(writer.check_free());
   Followed followed = take(session, store);
-  auto reading = read(followed, stopping_);
+  auto reading = read(followed);
   if (!reading) {
     return reading.error().code == Errc::interrupted ? Result<Done>(reading.error()) : Done{.is_unreadable = true};
   }
@@ -317,13 +318,12 @@ std::set<std::string> stores_present(const Catalog& catalog, const Hanging& hang
 
 }  // namespace
 
-Indexer::Indexer(Catalog& catalog, Settings settings)
-    : catalog_(catalog), settings_(std::move(settings)), sessions_(stopping_) {}
+Indexer::Indexer(Catalog& catalog, Settings settings) : catalog_(catalog), settings_(std::move(settings)) {}
 
 Indexer::~Indexer() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    stop_.request_stop();
   }
   woken_.notify_all();
   if (thread_.joinable()) {
@@ -336,7 +336,7 @@ void Indexer::note_search() {
   ++asked_;
   last_search_ = Clock::now();
   woken_.notify_all();
-  if (thread_.joinable() || stopping_) {
+  if (thread_.joinable() || stop_.stop_requested()) {
     return;
   }
   try {
@@ -362,6 +362,7 @@ bool Indexer::wait_until_done() {
 }
 
 void Indexer::run() {
+  const Cancellation cancellation(stop_.get_token());
   make_thread_idle();
   try {
     for (Next next = pass(); next != Next::end && wait(next); next = pass()) {
@@ -378,16 +379,16 @@ void Indexer::run() {
 /// Waits until there may be something to do; false once the thread is to end.
 bool Indexer::wait(Next next) {
   std::unique_lock lock(mutex_);
-  const auto is_stopping = [this] { return stopping_.load(); };
-  woken_.wait_for(lock, settings_.look_again, is_stopping);
-  while (!stopping_ && next == Next::done && asked_ == answered_ && sequence_ == catalog_.feed().last_sequence()) {
+  woken_.wait_for(lock, settings_.look_again, Cancellation::is_requested);
+  while (!Cancellation::is_requested() && next == Next::done && asked_ == answered_ &&
+         sequence_ == catalog_.feed().last_sequence()) {
     if (Clock::now() - last_search_ < kFollowing) {
       woken_.wait_for(lock, settings_.look_again);
     } else {
       woken_.wait(lock);
     }
   }
-  return !stopping_;
+  return !Cancellation::is_requested();
 }
 
 Indexer::Next Indexer::pass() {
@@ -404,7 +405,7 @@ Indexer::Next Indexer::pass() {
   sequence_ = catalog_.feed().last_sequence();
   const auto is_complete = add_all();
   if (!is_complete) {
-    return stopping_ ? Next::end : recover(is_complete.error());
+    return Cancellation::is_requested() ? Next::end : recover(is_complete.error());
   }
   locked_.reset();
   if (!*is_complete) {
@@ -444,7 +445,7 @@ Result<bool> Indexer::add_all() {
 
 /// Sessions of a submount that hangs are left out.
 Result<void> Indexer::add(const Session& session, bool& is_complete) {
-  if (stopping_) {
+  if (Cancellation::is_requested()) {
     return Error{Errc::interrupted, "indexing was ended"};
   }
   const FileStat state = session.stat();

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -25,12 +26,9 @@ namespace arborfs::search {
 
 /// Reads sessions for the search index: cuts their texts into chunks, and adds what is new in a session that has grown.
 /// It reads them through Session objects of its own, so that no request waits for its thread, which may run seldom.
-/// Used by one thread.
+/// Used by one thread, whose Cancellation ends reading with `interrupted`.
 class SessionIndexer {
  public:
-  /// Reading stops with `interrupted` once `stopping` is true; it outlives this.
-  explicit SessionIndexer(const std::atomic<bool>& stopping) : stopping_(stopping) {}
-
   enum class Outcome : std::uint8_t {
     done,       // the index has the session as it is now
     too_young,  // it was written just now, or another process indexes it: what was read might not last
@@ -58,13 +56,12 @@ class SessionIndexer {
   struct Reading;
   Followed take(const Session& session, const std::shared_ptr<Store>& store);
   void keep(Followed followed, const Reading& reading);
-  static Result<Reading> read(const Followed& followed, const std::atomic<bool>& stopping);
+  static Result<Reading> read(const Followed& followed);
   static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);
   Result<void> end_chunk(Reading& reading, Ordinal last, IndexWriter& writer);
   Result<Outcome> add_entries(const IndexKey& key, Reading& reading, IndexWriter& writer);
   Result<Done> add_and_put(const IndexKey& key, Reading& reading, IndexWriter& writer);
   Result<bool> put_part(const IndexKey& key, const Reading& reading, IndexWriter& writer);
-  const std::atomic<bool>& stopping_;
   std::atomic<std::uint32_t> generations_{0};
   std::vector<TermId> terms_;      // of the chunk that is being made
   std::uint64_t chunk_bytes_ = 0;  // of text in it
@@ -115,7 +112,7 @@ class Indexer {
   };
   Catalog& catalog_;
   const Settings settings_;
-  std::atomic<bool> stopping_{false};
+  std::stop_source stop_;
 
   // Of the thread.
   SessionIndexer sessions_;

@@ -23,12 +23,11 @@ bool is_fresh(const SearchResult& result, Catalog& catalog) {
 }
 
 Result<Report> report_on(const Catalog& catalog, const std::string& text, const Query& query, Options options,
-                         const Hanging& hanging, const std::atomic<bool>* cancelled) {
-  options.cancelled = cancelled;
+                         const Hanging& hanging) {
   options.left_out = hanging;
   ASSIGN_OR_RETURN(const Found found, search(catalog, query, options));
   if (found.matches.empty() && hanging.submounts.empty()) {
-    RETURN_IF_ERROR(check_role(catalog, query, cancelled));
+    RETURN_IF_ERROR(check_role(catalog, query));
   }
   return report_of(text, found, hanging);
 }
@@ -87,25 +86,23 @@ SearchResultPtr RecentSearches::fresh(Catalog& catalog, std::uint32_t number) co
   return result && is_fresh(*result, catalog) ? result : nullptr;
 }
 
-Result<SearchResultPtr> RecentSearches::search(Catalog& catalog, std::uint32_t number,
-                                               const std::atomic<bool>* cancelled) {
+Result<SearchResultPtr> RecentSearches::search(Catalog& catalog, std::uint32_t number) {
   const auto asked = Clock::now();
   const auto text = text_of(number);
   if (!text) {
     return Error{Errc::stale, "the query is not known any more"};
   }
-  const SingleFlight::Turn turn(searches_, number, Wanted::here(), cancelled);
+  const SingleFlight::Turn turn(searches_, number, Wanted::here());
   if (!turn.has()) {
     return search_is_over();
   }
   if (auto result = known(number); result && (result->begun >= asked || is_fresh(*result, catalog))) {
     return result;
   }
-  return run(catalog, number, *text, cancelled);
+  return run(catalog, number, *text);
 }
 
-Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t number, const std::string& text,
-                                            const std::atomic<bool>* cancelled) {
+Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t number, const std::string& text) {
   SearchResult result;
   result.query = number;
   result.begun = Clock::now();
@@ -115,10 +112,10 @@ Result<SearchResultPtr> RecentSearches::run(Catalog& catalog, std::uint32_t numb
   options.index = index_;
   options.most_shown = kMostExcerpts;
   on_search_();
-  const auto report = [&catalog, text, query = std::move(query), options](const auto& hanging, const auto* over) {
-    return report_on(catalog, text, query, options, hanging, over);
+  const auto report = [&catalog, text, query = std::move(query), options](const auto& hanging) {
+    return report_on(catalog, text, query, options, hanging);
   };
-  ASSIGN_OR_RETURN(result.report, catalog.beside_hanging<Report>(cancelled, report));
+  ASSIGN_OR_RETURN(result.report, catalog.beside_hanging<Report>(report));
   result.ended = Clock::now();
   return keep(std::move(result));
 }

@@ -3,7 +3,6 @@
 // Thread-safe; mutex_ is a leaf and is not held while a search runs.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -66,12 +65,11 @@ class RecentSearches {
   /// The same, if a new search would find the same.
   [[nodiscard]] SearchResultPtr fresh(Catalog& catalog, std::uint32_t number) const;
   /// A fresh result; searches if there is none, or waits for another thread that searches. Errors: stale (the number
-  /// means no query), interrupted (`cancelled`, or no longer Wanted), and those of parse_query.
-  Result<SearchResultPtr> search(Catalog& catalog, std::uint32_t number, const std::atomic<bool>* cancelled);
+  /// means no query), interrupted (cancelled, or no longer Wanted), and those of parse_query.
+  Result<SearchResultPtr> search(Catalog& catalog, std::uint32_t number);
 
  private:
-  Result<SearchResultPtr> run(Catalog& catalog, std::uint32_t number, const std::string& text,
-                              const std::atomic<bool>* cancelled);
+  Result<SearchResultPtr> run(Catalog& catalog, std::uint32_t number, const std::string& text);
   SearchResultPtr keep(SearchResult found);
   [[nodiscard]] SearchResultPtr find_locked(std::uint32_t number) const;
   SearchIndex* index_ = nullptr;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/base/wanted.h"
@@ -76,9 +77,9 @@ bool is_in(const std::vector<Chunk>& chunks, Ordinal entry) {
 /// those of `indexed` to read: entries in others are left out if the session still is as it was indexed. Errors: those
 /// of reading the log.
 Result<Candidates> current_entries(const SessionPtr& session, const Query& query, const IndexedSession* indexed,
-                                   const std::vector<Chunk>* chunks, const std::atomic<bool>* cancelled) {
+                                   const std::vector<Chunk>* chunks) {
   const Session::Use use(session);
-  RETURN_IF_ERROR(session->refresh(Depth::index, cancelled));
+  RETURN_IF_ERROR(session->refresh(Depth::index));
   ASSIGN_OR_RETURN(const auto guard, session->read_index());
   const LogIndex& index = guard.index();
   const bool is_indexed = indexed != nullptr && is_state_of(*indexed, guard.stat()) && indexed->count() == index.size();
@@ -137,9 +138,9 @@ bool calls_tool(std::string_view text, std::string_view tool) {
 constexpr std::chrono::milliseconds kJustLooked{500};
 
 /// The session's state, at most kJustLooked old.
-std::optional<FileStat> state_of(Session& session, const std::atomic<bool>* cancelled) {
+std::optional<FileStat> state_of(Session& session) {
   const auto since = std::chrono::steady_clock::now() - kJustLooked;
-  if (!session.is_known_since(since, Depth::head) && !session.refresh(Depth::head, cancelled)) {
+  if (!session.is_known_since(since, Depth::head) && !session.refresh(Depth::head)) {
     return std::nullopt;
   }
   return session.stat();
@@ -236,20 +237,20 @@ void take_counts(IndexedAnswer& answer, SessionFindings& findings) {
 }
 
 /// The texts that may tell whether the session matches.
-Result<Candidates> candidates_for(const SessionPtr& session, const Query& query, const Options& options,
-                                  const IndexLookup* lookup, std::optional<IndexedAnswer>& answer) {
+Result<Candidates> candidates_for(const SessionPtr& session, const Query& query, const IndexLookup* lookup,
+                                  std::optional<IndexedAnswer>& answer) {
   if (!answer) {
-    return current_entries(session, query, nullptr, nullptr, options.cancelled);
+    return current_entries(session, query, nullptr, nullptr);
   }
   const auto chunks = lookup->chunks_to_check(*answer);
   if (query.filters_entries()) {
-    return current_entries(session, query, answer->indexed, &chunks, options.cancelled);
+    return current_entries(session, query, answer->indexed, &chunks);
   }
   if (auto found = indexed_entries(*session, *answer->indexed, chunks)) {
     return std::move(*found);
   }
   answer.reset();
-  return current_entries(session, query, nullptr, nullptr, options.cancelled);
+  return current_entries(session, query, nullptr, nullptr);
 }
 
 /// Nothing if the session does not match. The index answers for a session that is as it was indexed; else texts are
@@ -261,7 +262,7 @@ Result<std::optional<SessionFindings>> search_session(const SessionPtr& session,
     return std::optional(std::move(findings));
   }
   if (lookup != nullptr) {
-    const auto state = state_of(*session, options.cancelled);
+    const auto state = state_of(*session);
     findings.answer = state ? lookup->answer_for(*session, *state) : std::nullopt;
   }
   auto& answer = findings.answer;
@@ -272,7 +273,7 @@ Result<std::optional<SessionFindings>> search_session(const SessionPtr& session,
     take_counts(*answer, findings);
     return std::optional(std::move(findings));
   }
-  ASSIGN_OR_RETURN(const Candidates candidates, candidates_for(session, query, options, lookup, answer));
+  ASSIGN_OR_RETURN(const Candidates candidates, candidates_for(session, query, lookup, answer));
   SessionReader reader(session, query, options, answer);
   ASSIGN_OR_RETURN(const bool is_match, reader.run(candidates));
   if (!is_match) {
@@ -395,7 +396,7 @@ void find_hits(const SessionFindings& findings, const Query& query, const Option
   const Session::Use use(session);
   auto candidates = may_use_index ? indexed_entries(*session, *answer->indexed, chunks) : std::nullopt;
   if (!candidates) {
-    auto current = current_entries(session, query, answer ? answer->indexed : nullptr, &chunks, options.cancelled);
+    auto current = current_entries(session, query, answer ? answer->indexed : nullptr, &chunks);
     if (!current) {
       match.has_more = true;
       return;
@@ -525,8 +526,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     if (looks.is_due() && !wanted()) {
       unwanted = true;
     }
-    return unwanted.load(std::memory_order_relaxed) ||
-           (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed));
+    return unwanted.load(std::memory_order_relaxed) || Cancellation::is_requested();
   };
   const auto lookup = options.index != nullptr ? options.index->look_up(query, here.is_over) : nullptr;
   Findings found(sessions.size());
@@ -575,8 +575,8 @@ std::vector<std::string> agents_of_stores(const Catalog& catalog) {
 using Roles = std::set<std::string, std::less<>>;
 
 /// Adds the roles of the session's entries.
-void add_roles(Session& session, const std::atomic<bool>* cancelled, Roles& roles) {
-  if (!session.refresh(Depth::index, cancelled)) {
+void add_roles(Session& session, Roles& roles) {
+  if (!session.refresh(Depth::index)) {
     return;
   }
   const auto guard = session.read();
@@ -605,7 +605,7 @@ Result<void> check_agent(const Catalog& catalog, const Query& query) {
           "no store of an agent '" + shown(query.agent) + "' is open; there are stores of " + join_words(agents)};
 }
 
-Result<void> check_role(const Catalog& catalog, const Query& query, const std::atomic<bool>* cancelled) {
+Result<void> check_role(const Catalog& catalog, const Query& query) {
   if (query.role.empty()) {
     return {};
   }
@@ -618,10 +618,10 @@ Result<void> check_role(const Catalog& catalog, const Query& query, const std::a
       continue;
     }
     const Session::Use use(session);
-    if (cancelled != nullptr && *cancelled) {
+    if (Cancellation::is_requested()) {
       return search_is_over();
     }
-    add_roles(*session, cancelled, roles);
+    add_roles(*session, roles);
     if (has_role(roles, wanted)) {
       return {};
     }

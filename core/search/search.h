@@ -3,7 +3,6 @@
 // most half a second before. Any thread; memory is bounded by the number of hits that are kept.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,7 +35,6 @@ struct Options {
   std::optional<std::size_t> most_shown;  // sessions, the best ones, whose hits are looked for; nothing for all
   std::size_t most_hits = 5;              // kept of each session
   std::size_t excerpt_characters = 160;   // at most
-  const std::atomic<bool>* cancelled = nullptr;
   SearchIndex* index = nullptr;           // null: all texts are read
   Hanging left_out = {};                  // sessions in these are not searched
   IsOver is_over = [] { return false; };  // set by search()
@@ -58,8 +56,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
 Result<void> check_agent(const Catalog& catalog, const Query& query);
 
 /// Fails if the query names a role that no entry has; only sessions of the query's agent count. Reads their indexes
-/// until one has the role. Errors: invalid_argument, with the roles that there are; interrupted once `cancelled` is
-/// true.
-Result<void> check_role(const Catalog& catalog, const Query& query, const std::atomic<bool>* cancelled = nullptr);
+/// until one has the role. Errors: invalid_argument, with the roles that there are; interrupted once cancelled.
+Result<void> check_role(const Catalog& catalog, const Query& query);
 
 }  // namespace arborfs::search

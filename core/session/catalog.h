@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/cancellation.h"
 #include "core/base/hanging_work.h"
 #include "core/os/state_dir.h"
 #include "core/os/submounts.h"
@@ -86,10 +87,9 @@ class Catalog {
   /// Runs `work`, which reads sessions or other files of all stores but of those that hang. If there are submounts, on
   /// a thread of its own: once one of them stops answering, that thread is left behind, and the work begins again
   /// without it. So `work` owns what it uses, or that outlives wait_for_left_behind(). Errors: those of `work`;
-  /// interrupted once `cancelled` (may be null) or no longer Wanted.
+  /// interrupted once cancelled or no longer Wanted.
   template <class T>
-  Result<T> beside_hanging(const std::atomic<bool>* cancelled,
-                           std::function<Result<T>(const Hanging&, const std::atomic<bool>* cancelled)> work);
+  Result<T> beside_hanging(std::function<Result<T>(const Hanging&)> work);
   /// Waits until the submounts that hung have answered what was asked of them. For the end of the daemon.
   void wait_for_left_behind() { left_behind_.wait(); }
 
@@ -192,13 +192,12 @@ class Catalog {
 };
 
 template <class T>
-Result<T> Catalog::beside_hanging(const std::atomic<bool>* cancelled,
-                                  std::function<Result<T>(const Hanging&, const std::atomic<bool>* cancelled)> work) {
+Result<T> Catalog::beside_hanging(std::function<Result<T>(const Hanging&)> work) {
   if (!has_submounts()) {
-    return work({}, cancelled);
+    return work({});
   }
   const auto wanted = Wanted::here();
-  const auto is_over = [&] { return !wanted() || (cancelled != nullptr && cancelled->load()); };
+  const auto is_over = [&] { return !wanted() || Cancellation::is_requested(); };
   for (Hanging left_out = hanging(); !is_over();) {
     Hanging now = left_out;
     const auto goes_on = [&] {
@@ -206,8 +205,7 @@ Result<T> Catalog::beside_hanging(const std::atomic<bool>* cancelled,
       return !is_over() && std::all_of(now.submounts.begin(), now.submounts.end(),
                                        [&](const auto& row) { return left_out.submounts.contains(row.first); });
     };
-    auto done = left_behind_.run<Result<T>>(
-        [work, left_out](const std::atomic<bool>* given_up) { return work(left_out, given_up); }, goes_on);
+    auto done = left_behind_.run<Result<T>>([work, left_out] { return work(left_out); }, goes_on);
     if (done) {
       return std::move(*done);
     }

@@ -234,15 +234,15 @@ Result<LogReading> LogState::read_raw(const LogPlace& place, const FileStat& st)
 }
 
 Result<LogReading> LogState::read_index(const LogPlace& place, const FileStat& st, Depth wanted,
-                                        const std::atomic<bool>* cancelled) const {
+                                        const std::stop_token& stop) const {
   LogReading read;
   ASSIGN_OR_RETURN(read.log, store.open(place));
   read.stat = seen_at(st, *read.log);
   const bool is_short = read.stat.size <= format.reader->most_compared();
   const auto before = is_short ? whole_mark_of(*read.log, 0, read.stat.size) : std::nullopt;
-  ASSIGN_OR_RETURN(read.index, format.reader->index(*read.log, {cancelled}));
+  ASSIGN_OR_RETURN(read.index, format.reader->index(*read.log, stop));
   if (wanted == Depth::details) {
-    ASSIGN_OR_RETURN(read.details, read_details(*read.log, *read.index, cancelled));
+    ASSIGN_OR_RETURN(read.details, read_details(*read.log, *read.index, stop));
   }
   ASSIGN_OR_RETURN(read.slot, slot_of(*read.log, read.index->header()));
   const bool is_read_again = index && read.stat == head.stat && read.index->lies_as(*index);
@@ -257,8 +257,8 @@ Result<LogReading> LogState::read_index(const LogPlace& place, const FileStat& s
 }
 
 Result<std::unique_ptr<TextSizes>> LogState::read_details(const LogSource& of, const LogIndex& in,
-                                                          const std::atomic<bool>* cancelled) const {
-  ASSIGN_OR_RETURN(auto read, measure_log(*format.renderer, of, in, cancelled));
+                                                          const std::stop_token& stop) const {
+  ASSIGN_OR_RETURN(auto read, measure_log(*format.renderer, of, in, stop));
   return std::make_unique<TextSizes>(std::move(read));
 }
 
@@ -359,7 +359,7 @@ Result<std::optional<LogReading>> LogState::read_growth(const LogPlace& place, c
   }
   if (details) {
     const auto entries = index->new_entries(*grown.growth);
-    ASSIGN_OR_RETURN(grown.delta, format.renderer->measure(*grown.log, details->next(), entries, nullptr));
+    ASSIGN_OR_RETURN(grown.delta, format.renderer->measure(*grown.log, details->next(), entries, {}));
   }
   grown.keeps_bytes = grown.stat.size >= head.stat.size;
   grown.kept = index->size();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -160,9 +161,9 @@ struct LogState {
   /// Nothing if the log must be read again from the start.
   [[nodiscard]] Result<std::optional<LogReading>> read_growth(const LogPlace& place, const FileStat& st) const;
   [[nodiscard]] Result<LogReading> read_index(const LogPlace& place, const FileStat& st, Depth depth,
-                                              const std::atomic<bool>* cancelled) const;
+                                              const std::stop_token& stop) const;
   [[nodiscard]] Result<std::unique_ptr<TextSizes>> read_details(const LogSource& of, const LogIndex& in,
-                                                                const std::atomic<bool>* cancelled) const;
+                                                                const std::stop_token& stop) const;
 
   // Each returns the change to publish, as seen by readers of the state before. New versions come from `numbers`.
   std::optional<Change> apply(LogReading read, std::atomic<std::uint32_t>& numbers);

@@ -119,15 +119,14 @@ Result<void> Session::follow() {
   return refresh(now && !(*now == *before) ? Depth::index : Depth::head);
 }
 
-Result<void> Session::refresh(Depth depth, const Look& stat, const std::atomic<bool>* cancelled) {
+Result<void> Session::refresh(Depth depth, const Look& stat) {
   note_used();
   bool has_loaded = false;
   auto done = [&] {
     const std::lock_guard refreshing(refresh_mutex_);
     const auto start = Clock::now();
     const auto now = stat();
-    cancelled = cancelled != nullptr ? cancelled : Cancellation::current();
-    auto outcome = now ? refresh_locked(depth, *now, cancelled, has_loaded) : Result<void>(fail(now.error()));
+    auto outcome = now ? refresh_locked(depth, *now, has_loaded) : Result<void>(fail(now.error()));
     times_.looked = outcome ? start : kNever;
     return outcome;
   }();
@@ -138,8 +137,7 @@ Result<void> Session::refresh(Depth depth, const Look& stat, const std::atomic<b
   return done;
 }
 
-Result<void> Session::refresh_locked(Depth depth, const FileStat& now, const std::atomic<bool>* cancelled,
-                                     bool& has_loaded) {
+Result<void> Session::refresh_locked(Depth depth, const FileStat& now, bool& has_loaded) {
   {
     const std::shared_lock lock(mutex_);
     if (state_.is_gone) {
@@ -151,7 +149,7 @@ Result<void> Session::refresh_locked(Depth depth, const FileStat& now, const std
     const std::int64_t started = now_ns();
     if (!state_.is_same_after_all(place(), now, depth)) {
       has_loaded = true;
-      if (auto done = take_in(now, depth, cancelled); !done) {
+      if (auto done = take_in(now, depth); !done) {
         return done.error().code == Errc::interrupted ? done.error() : fail(done.error());
       }
     }
@@ -165,23 +163,23 @@ Result<void> Session::refresh_locked(Depth depth, const FileStat& now, const std
 }
 
 /// Reads what the state lacks of this depth.
-Result<void> Session::take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
+Result<void> Session::take_in(const FileStat& st, Depth depth) {
   const bool lacks_only_details = depth == Depth::details && (state_.is_current(st, Depth::index) ||
                                                               state_.is_same_after_all(place(), st, Depth::index));
   if (!lacks_only_details) {
-    ASSIGN_OR_RETURN(auto read, read_log(st, depth, cancelled));
+    ASSIGN_OR_RETURN(auto read, read_log(st, depth));
     apply(std::move(read));
   }
   if (depth == Depth::details && !state_.details) {
     const LongWork working(works_long_, state_.head.stat.size);
-    ASSIGN_OR_RETURN(auto details, state_.read_details(*state_.log, *state_.index, cancelled));
+    ASSIGN_OR_RETURN(auto details, state_.read_details(*state_.log, *state_.index, Cancellation::token()));
     const std::unique_lock lock(mutex_);
     state_.details = std::move(details);
   }
   return {};
 }
 
-Result<LogReading> Session::read_log(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled) {
+Result<LogReading> Session::read_log(const FileStat& st, Depth depth) {
   if (depth <= Depth::raw) {
     return depth == Depth::head ? state_.read_head(place(), st) : state_.read_raw(place(), st);
   }
@@ -193,7 +191,7 @@ Result<LogReading> Session::read_log(const FileStat& st, Depth depth, const std:
     return std::move(**grown);
   }
   const LongWork working(works_long_, st.size);
-  return state_.read_index(place(), st, depth, cancelled);
+  return state_.read_index(place(), st, depth, Cancellation::token());
 }
 
 void Session::apply(LogReading read) {

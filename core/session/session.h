@@ -114,14 +114,13 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] bool looks_changed(const FileStat& st) const;
 
   /// Stats the log and reads the changes, to at least `depth` and never less than the loaded depth. Publishes changes.
-  /// Errors: not_found (gone), permission, corrupt, io, interrupted (`cancelled` became true).
-  Result<void> refresh(Depth depth, const std::atomic<bool>* cancelled = nullptr) {
-    return refresh(
-        depth, [this] { return store().stat(place()); }, cancelled);
+  /// Errors: not_found (gone), permission, corrupt, io, interrupted (by the thread's Cancellation).
+  Result<void> refresh(Depth depth) {
+    return refresh(depth, [this] { return store().stat(place()); });
   }
   /// The same for a caller that has the log's folder open: `stat` returns the log's current stat.
   using Look = std::function<Result<FileStat>()>;
-  Result<void> refresh(Depth depth, const Look& stat, const std::atomic<bool>* cancelled = nullptr);
+  Result<void> refresh(Depth depth, const Look& stat);
   /// The same for a caller that knows of a write to the log: to the loaded depth, or to the index if that was evicted.
   Result<void> follow();
   /// True if the log was checked since `when`, the session has not changed since that check, and `depth` is loaded.
@@ -222,9 +221,9 @@ class Session : public std::enable_shared_from_this<Session> {
     const std::shared_lock lock(mutex_);
     return get();
   }
-  Result<void> refresh_locked(Depth depth, const FileStat& now, const std::atomic<bool>* cancelled, bool& has_loaded);
-  Result<void> take_in(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
-  [[nodiscard]] Result<LogReading> read_log(const FileStat& st, Depth depth, const std::atomic<bool>* cancelled);
+  Result<void> refresh_locked(Depth depth, const FileStat& now, bool& has_loaded);
+  Result<void> take_in(const FileStat& st, Depth depth);
+  [[nodiscard]] Result<LogReading> read_log(const FileStat& st, Depth depth);
   void apply(LogReading read);
   [[nodiscard]] std::optional<KeptLeaf> kept_leaf() const;
   void compare_acknowledged();

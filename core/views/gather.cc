@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/threads.h"
@@ -94,10 +95,10 @@ class SessionReader {
 
   Result<SessionSpent> read() {
     const Session::Use use(session_);
-    RETURN_IF_ERROR(session_->refresh(Depth::index, options_.cancelled));
+    RETURN_IF_ERROR(session_->refresh(Depth::index));
     ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_));
     for (const Candidate& one : candidates.entries) {
-      if (options_.cancelled != nullptr && options_.cancelled->load(std::memory_order_relaxed)) {
+      if (Cancellation::is_requested()) {
         return Error{Errc::interrupted, "the sum was cancelled"};
       }
       RETURN_IF_ERROR(take(candidates, one));
@@ -139,7 +140,7 @@ class SessionReader {
   /// The model that a record before this offset sets; "" if there is none.
   Result<std::string> model_at(const LogSource& log, std::uint64_t offset) {
     if (!changes_) {
-      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, options_.cancelled));
+      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, Cancellation::token()));
     }
     const auto next = std::partition_point(changes_->begin(), changes_->end(),
                                            [&](const auto& change) { return change.offset < offset; });

@@ -306,9 +306,9 @@ ShownDaysPtr RecentHistory::fresh(const StoreSet& stores) const {
   return may_serve && made->states == states_of(stores) ? made : nullptr;
 }
 
-Result<ShownDaysPtr> RecentHistory::read(const StoreSet& stores, const std::atomic<bool>* cancelled) {
+Result<ShownDaysPtr> RecentHistory::read(const StoreSet& stores) {
   const auto asked = Clock::now();
-  const SingleFlight::Turn turn(readings_, 0, Wanted::here(), cancelled);
+  const SingleFlight::Turn turn(readings_, 0, Wanted::here());
   if (!turn.has()) {
     return Error{Errc::interrupted, "the reading of the history was cancelled"};
   }

@@ -1,7 +1,6 @@
 // The prompts that people typed: by day, and the files that show them.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -108,8 +107,8 @@ class RecentHistory {
   /// The same, if they still match the histories. Costs two stat calls for each.
   [[nodiscard]] ShownDaysPtr fresh(const StoreSet& stores) const;
   /// Fresh days; reads the histories if there are none, or waits for another thread that does. Errors: those of
-  /// prompt_days; interrupted (`cancelled`, or no longer Wanted).
-  Result<ShownDaysPtr> read(const StoreSet& stores, const std::atomic<bool>* cancelled);
+  /// prompt_days; interrupted (cancelled, or no longer Wanted).
+  Result<ShownDaysPtr> read(const StoreSet& stores);
 
  private:
   Result<ShownDaysPtr> run(const StoreSet& stores);

@@ -42,7 +42,6 @@ bool SessionSlugs::needs_log(const Session& session) const {
 }
 
 Result<void> SessionSlugs::read(const std::vector<SessionPtr>& sessions) {
-  const std::atomic<bool>* const cancelled = Cancellation::current();
   std::vector<SessionPtr> unknown;
   for (const auto& session : sessions) {
     if (needs_log(*session)) {
@@ -50,18 +49,20 @@ Result<void> SessionSlugs::read(const std::vector<SessionPtr>& sessions) {
     }
   }
   parallel_for(unknown.size(), [&](std::size_t at) {
-    if (cancelled != nullptr && cancelled->load()) {
+    if (Cancellation::is_requested()) {
       return;
     }
     const FileStat stat = unknown[at]->stat();
     const OpeningWords opening = opening_words(*unknown[at], kColumns);
+    if (Cancellation::is_requested()) {
+      return;  // part of the log may not have been read
+    }
     const std::string_view shown = opening.text.empty() ? kNoConversation : std::string_view(opening.text);
     FirstWords words{stat, names::slug(shown), opening.is_final};
     const std::lock_guard lock(mutex_);
     read_[unknown[at]->number()] = std::move(words);
   });
-  return cancelled != nullptr && cancelled->load() ? Result<void>(Errc::interrupted, "the reader is gone")
-                                                   : Result<void>();
+  return Cancellation::is_requested() ? Result<void>(Errc::interrupted, "the reader is gone") : Result<void>();
 }
 
 std::string SessionSlugs::of(const Session& session) const {

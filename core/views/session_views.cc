@@ -96,7 +96,7 @@ class Making {
         return Error{Errc::stale, "the session changed while its tree was drawn; try again"};
       }
       has_more = step(guard->index());
-      if (const auto* cancelled = Cancellation::current(); has_more && cancelled != nullptr && *cancelled) {
+      if (has_more && Cancellation::is_requested()) {
         return Error{Errc::interrupted, "the mount is being unmounted"};
       }
     }

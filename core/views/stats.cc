@@ -121,11 +121,10 @@ constexpr std::size_t kSentenceCharacters = 8192;
 
 using Texts = decltype(ShownStats::texts);
 
-Result<Texts> texts_of(const Catalog& catalog, const Hanging& hanging, const std::atomic<bool>* cancelled) {
+Result<Texts> texts_of(const Catalog& catalog, const Hanging& hanging) {
   auto counted = all_counted(*catalog.view());
   std::erase_if(counted, [&](const Counted& of) { return catalog.is_in(*of.session, hanging); });
   Options options;
-  options.cancelled = cancelled;
   ASSIGN_OR_RETURN(const Stats found, gather(std::move(counted), options));
   Texts texts;
   for (std::size_t at = 0; at < kShown.size(); ++at) {
@@ -153,26 +152,24 @@ ShownStatsPtr RecentStats::fresh(Catalog& catalog) const {
   return made && is_fresh(*made, catalog) ? made : nullptr;
 }
 
-Result<ShownStatsPtr> RecentStats::sum_up(Catalog& catalog, const std::atomic<bool>* cancelled) {
+Result<ShownStatsPtr> RecentStats::sum_up(Catalog& catalog) {
   const auto asked = Clock::now();
-  const SingleFlight::Turn turn(sums_, 0, Wanted::here(), cancelled);
+  const SingleFlight::Turn turn(sums_, 0, Wanted::here());
   if (!turn.has()) {
     return Error{Errc::interrupted, "the sum was cancelled"};
   }
   if (auto made = known(); made && (made->begun >= asked || is_fresh(*made, catalog))) {
     return made;
   }
-  return run(catalog, cancelled);
+  return run(catalog);
 }
 
-Result<ShownStatsPtr> RecentStats::run(Catalog& catalog, const std::atomic<bool>* cancelled) {
+Result<ShownStatsPtr> RecentStats::run(Catalog& catalog) {
   ShownStats made;
   made.begun = Clock::now();
   made.sequence = catalog.feed().last_sequence();
-  ASSIGN_OR_RETURN(made.texts,
-                   catalog.beside_hanging<Texts>(cancelled, [&catalog](const auto& hanging, const auto* over) {
-                     return texts_of(catalog, hanging, over);
-                   }));
+  ASSIGN_OR_RETURN(made.texts, catalog.beside_hanging<Texts>(
+                                   [&catalog](const auto& hanging) { return texts_of(catalog, hanging); }));
   made.ended = Clock::now();
   return keep(std::move(made));
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -56,8 +55,7 @@ struct Row {
 struct Options {
   std::optional<std::int64_t> since_ms;
   std::optional<std::int64_t> until_ms;  // exclusive
-  const std::atomic<bool>* cancelled = nullptr;
-  std::function<void()> step = [] {};  // a session has been read; called from any thread
+  std::function<void()> step = [] {};    // a session has been read; called from any thread
 };
 
 class Stats {
@@ -125,11 +123,11 @@ class RecentStats {
   /// The same, if they still match the logs.
   [[nodiscard]] ShownStatsPtr fresh(Catalog& catalog) const;
   /// Fresh sums; reads all logs if there are none, or waits for another thread that does. Errors: interrupted
-  /// (`cancelled`, or no longer Wanted).
-  Result<ShownStatsPtr> sum_up(Catalog& catalog, const std::atomic<bool>* cancelled);
+  /// (cancelled, or no longer Wanted).
+  Result<ShownStatsPtr> sum_up(Catalog& catalog);
 
  private:
-  Result<ShownStatsPtr> run(Catalog& catalog, const std::atomic<bool>* cancelled);
+  Result<ShownStatsPtr> run(Catalog& catalog);
   ShownStatsPtr keep(ShownStats made);
   mutable std::mutex mutex_;
   ShownStatsPtr last_;              // guarded by mutex_

@@ -78,10 +78,9 @@ Result<void> ControlFile::refuse(const Error& why) {
   return why;
 }
 
-Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t client,
-                                const std::atomic<bool>* cancelled) {
+Result<void> ControlFile::write(std::string_view bytes, bool goes_on, pid_t client) {
   try {
-    memory_.grow(bytes.size(), cancelled);
+    memory_.grow(bytes.size());
     auto done = take(bytes, goes_on, client);
     give_back();
     return done;

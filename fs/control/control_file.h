@@ -22,7 +22,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -129,10 +128,10 @@ class ControlFile {
   ControlFile& operator=(const ControlFile&) = delete;
 
   /// `client` is the thread that writes; `goes_on` as in CommandStream::feed. A write that fails has no effect.
-  /// `cancelled`, which may be null, ends a wait for memory. Errors: those of the command; for a text, everything that
-  /// can be detected before it ends (CONTRACT.md 4.2). Throws MemoryBudget::Exhausted if the wait for memory is too
-  /// long.
-  Result<void> write(std::string_view bytes, bool goes_on, pid_t client, const std::atomic<bool>* cancelled = nullptr);
+  /// A wait for memory ends once the thread's work is cancelled. Errors: those of the command; for a text, everything
+  /// that can be detected before it ends (CONTRACT.md 4.2). Throws MemoryBudget::Exhausted if the wait for memory is
+  /// too long.
+  Result<void> write(std::string_view bytes, bool goes_on, pid_t client);
   /// Runs the waiting input, then returns the next bytes of the results or of the content; "" at the end.
   Result<std::string> read(RequestContext& call, std::size_t size);
   /// Runs the waiting input.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -190,14 +191,14 @@ struct FuseDispatch {
     auto parked = ParkedRequest::park(req, ends_by, server_of(req).interrupts_);
     try {
       submit([work = std::move(work), answer = std::move(answer), parked, ends_by, client,
-              still = still_waits(parked)](std::atomic<bool>* cancelled) mutable {
+              still = still_waits(parked)](std::stop_source& stop) mutable {
         auto done = [&] {
-          RequestContext slow(cancelled, client);
+          RequestContext slow = RequestContext::in_pool(client);
           const Wanted wanted(std::move(still));
           // A write runs to its end (serve_write).
           std::optional<ParkedRequest::Work> reading;
           if (ends_by != EndsBy::kill) {
-            reading.emplace(*parked, *cancelled);
+            reading.emplace(*parked, stop);
           }
           return guarded<T>(work, slow);
         }();

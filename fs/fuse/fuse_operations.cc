@@ -220,8 +220,8 @@ struct FuseWriteOperations : FuseDispatch {
     serve_write<std::size_t>(
         req,
         [control = std::move(control), text = std::string(bytes, size), goes_on,
-         client = client_of(req)](RequestContext& call) -> Result<std::size_t> {
-          RETURN_IF_ERROR(control->write(text, goes_on, client, call.cancelled()));
+         client = client_of(req)](RequestContext& /*call*/) -> Result<std::size_t> {
+          RETURN_IF_ERROR(control->write(text, goes_on, client));
           return text.size();
         },
         [](fuse_req_t request, std::size_t written) { fuse_reply_write(request, written); });
@@ -494,7 +494,7 @@ struct FuseOperations : FuseDispatch {
       poll->drop();
     }
     if (const auto& control = file_handle(fi).control; control && control->is_waiting()) {
-      write_pool_of(req).submit([control](const std::atomic<bool>*) { control->release(); });
+      write_pool_of(req).submit([control](std::stop_source&) { control->release(); });
     }
     take_back(req, *fi);
     fuse_reply_err(req, 0);

@@ -157,17 +157,17 @@ void ParkedRequest::answer_interrupted(Caller caller) {
   {
     const std::lock_guard lock(mutex_);
     if (work_ != nullptr) {
-      *work_ = true;
+      work_->request_stop();
     }
   }
   fuse_reply_err(request, EINTR);
 }
 
-ParkedRequest::Work::Work(ParkedRequest& request, std::atomic<bool>& cancelled) : request_(request) {
+ParkedRequest::Work::Work(ParkedRequest& request, std::stop_source& stop) : request_(request) {
   const std::lock_guard lock(request_.mutex_);
-  request_.work_ = &cancelled;
+  request_.work_ = &stop;
   if (request_.request_ == nullptr) {
-    cancelled = true;
+    stop.request_stop();
   }
 }
 

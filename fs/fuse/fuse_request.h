@@ -6,10 +6,10 @@
 #include <fuse_lowlevel.h>
 #include <sys/types.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -32,11 +32,11 @@ class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
   ParkedRequest(fuse_req_t request, EndsBy ends_by, InterruptWatch& watch)
       : request_(request), ends_by_(ends_by), watch_(watch) {}
 
-  /// During its life, `cancelled` becomes true when the request is answered because of a signal: nobody waits for the
-  /// work any more.
+  /// During its life, a stop is requested of `stop` when the request is answered because of a signal: nobody waits for
+  /// the work any more.
   class Work {
    public:
-    Work(ParkedRequest& request, std::atomic<bool>& cancelled);
+    Work(ParkedRequest& request, std::stop_source& stop);
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
@@ -62,10 +62,10 @@ class ParkedRequest : public std::enable_shared_from_this<ParkedRequest> {
   fuse_req_t take();
 
   mutable std::mutex mutex_;
-  fuse_req_t request_;                 // null once answered; guarded by mutex_
-  std::atomic<bool>* work_ = nullptr;  // of the Work that lives; guarded by mutex_
-  bool registered_ = false;            // guarded by mutex_
-  bool early_ = false;                 // interrupted before it was registered; guarded by mutex_
+  fuse_req_t request_;                // null once answered; guarded by mutex_
+  std::stop_source* work_ = nullptr;  // of the Work that lives; guarded by mutex_
+  bool registered_ = false;           // guarded by mutex_
+  bool early_ = false;                // interrupted before it was registered; guarded by mutex_
   const EndsBy ends_by_;
   InterruptWatch& watch_;
 };

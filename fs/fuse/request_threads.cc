@@ -228,16 +228,27 @@ bool WorkerPool::start_thread() {
   }
 }
 
+/// One that stops nothing if no memory is left for it.
+static std::stop_source stop_source() {
+  try {
+    return {};
+  } catch (const std::bad_alloc&) {
+    return std::stop_source(std::nostopstate);
+  }
+}
+
 void WorkerPool::do_job(const Job& job) {
-  Running here;
+  Running here{stop_source(), nullptr};
   {
     const std::lock_guard lock(mutex_);
-    here.cancelled = cancelled_.load();
+    if (cancelled_) {
+      here.stop.request_stop();
+    }
     here.next = std::exchange(running_, &here);
   }
-  const Cancellation cancellation(&here.cancelled);
+  const Cancellation cancellation(here.stop.get_token());
   try {
-    job(&here.cancelled);
+    job(here.stop);
   } catch (const std::exception&) {
     log_exception("internal error in a slow request");
   }
@@ -279,7 +290,7 @@ void WorkerPool::run() {
 void WorkerPool::tell_all_locked() {
   cancelled_ = true;
   for (Running* job = running_; job != nullptr; job = job->next) {
-    job->cancelled = true;
+    job->stop.request_stop();
   }
 }
 

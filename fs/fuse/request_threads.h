@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -81,8 +82,9 @@ class FuseRequestLoop {
 /// Jobs start in order. Thread-safe. Threads start with the first job; mutex_ is a leaf.
 class WorkerPool {
  public:
-  /// `cancelled` is the job's own, and becomes true with cancel() and stop(); a job may hand it to others that end it.
-  using Job = std::function<void(std::atomic<bool>* cancelled)>;
+  /// `stop` is that of the job's Cancellation: cancel() and stop() use it, and the job may hand it to others that end
+  /// it.
+  using Job = std::function<void(std::stop_source& stop)>;
 
   static constexpr std::size_t kThreads = 8;
   /// How many jobs may run on callers' threads at a time; there must be more calling threads than this.
@@ -108,7 +110,7 @@ class WorkerPool {
  private:
   /// A job that runs, on the stack of its thread: no memory may be short for it.
   struct Running {
-    std::atomic<bool> cancelled{false};
+    std::stop_source stop;
     Running* next = nullptr;
   };
   void run();

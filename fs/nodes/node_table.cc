@@ -104,7 +104,7 @@ Result<void> SnapshotFile::check_log(const Snapshot& document, RequestContext& c
   if (!call.may_take_long() && !document.session->is_quick(Depth::raw)) {
     return call.defer();
   }
-  if (auto done = document.session->refresh(Depth::raw, call.cancelled()); !done) {
+  if (auto done = document.session->refresh(Depth::raw); !done) {
     return {};  // the name is gone or unreadable: no writer reaches the open file
   }
   const auto raw = document.session->raw();

@@ -211,12 +211,11 @@ bool is_in(const MountState& state, const Session& session, std::string_view ver
 
 /// Catalog::beside_hanging for a request: where it might wait for a submount, it goes on where it may take long.
 template <class T>
-Result<T> beside_hanging(MountState& state, RequestContext& call,
-                         std::function<Result<T>(const Hanging&, const std::atomic<bool>* cancelled)> work) {
+Result<T> beside_hanging(MountState& state, RequestContext& call, std::function<Result<T>(const Hanging&)> work) {
   if (state.catalog.has_submounts() && !call.may_take_long()) {
     return call.defer();
   }
-  return state.catalog.beside_hanging<T>(call.cancelled(), std::move(work));
+  return state.catalog.beside_hanging<T>(std::move(work));
 }
 
 /// The document of a node: the known one if there is one, else a new one. `stale` if the session no longer shows this

@@ -82,7 +82,7 @@ Result<void> check_agent(const MountState& state, const search::Query& query) {
 /// The current result of the query. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::uint32_t query) {
   return made_now(call, state.searches.fresh(state.catalog, query),
-                  [&] { return state.searches.search(state.catalog, query, call.cancelled()); });
+                  [&] { return state.searches.search(state.catalog, query); });
 }
 
 SnapshotPtr document_of(MountState& state, const SearchResult& result, Kind kind) {
@@ -235,8 +235,7 @@ std::uint64_t ino_of(std::size_t at) {
 
 /// The current sums. Reading them all moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<ShownStatsPtr> sums_now(MountState& state, RequestContext& call) {
-  return made_now(call, state.stats.fresh(state.catalog),
-                  [&] { return state.stats.sum_up(state.catalog, call.cancelled()); });
+  return made_now(call, state.stats.fresh(state.catalog), [&] { return state.stats.sum_up(state.catalog); });
 }
 
 SnapshotPtr document_of(MountState& state, const ShownStats& made, std::size_t at) {
@@ -325,26 +324,24 @@ Attr attr_of_day(const ShownDay& shown) {
 
 /// Calls `work`, which reads histories; fails while a store that has one hangs.
 template <class T>
-Result<T> while_answering(MountState& state, RequestContext& call,
-                          std::function<Result<T>(const std::atomic<bool>* cancelled)> work) {
-  return beside_hanging<T>(state, call,
-                           [&state, work = std::move(work)](const Hanging& hanging, const auto* cancelled) {
-                             for (const auto& [submount, sentence] : hanging.submounts) {
-                               if (state.catalog.stores().at(submount.store)->prompt_history() != nullptr) {
-                                 return Result<T>(Errc::io, sentence);
-                               }
-                             }
-                             return work(cancelled);
-                           });
+Result<T> while_answering(MountState& state, RequestContext& call, std::function<Result<T>()> work) {
+  return beside_hanging<T>(state, call, [&state, work = std::move(work)](const Hanging& hanging) {
+    for (const auto& [submount, sentence] : hanging.submounts) {
+      if (state.catalog.stores().at(submount.store)->prompt_history() != nullptr) {
+        return Result<T>(Errc::io, sentence);
+      }
+    }
+    return work();
+  });
 }
 
 /// The current days. Reading them moves the request to a pool of its own (Vfs::reads_all_sessions).
 Result<ShownDaysPtr> days_now(MountState& state, RequestContext& call) {
-  const auto days = while_answering<ShownDaysPtr>(
-      state, call, [&state, may_read = call.may_take_long()](const auto* cancelled) -> Result<ShownDaysPtr> {
+  const auto days =
+      while_answering<ShownDaysPtr>(state, call, [&state, may_read = call.may_take_long()]() -> Result<ShownDaysPtr> {
         const StoreSet& stores = state.catalog.stores();
         auto fresh = state.history.fresh(stores);
-        return fresh || !may_read ? std::move(fresh) : state.history.read(stores, cancelled);
+        return fresh || !may_read ? std::move(fresh) : state.history.read(stores);
       });
   return days && *days == nullptr ? Result<ShownDaysPtr>(call.defer()) : days;
 }
@@ -360,8 +357,7 @@ Result<SnapshotPtr> document_of(MountState& state, RequestContext& call, const S
   if (!call.may_take_long()) {
     return call.defer();
   }
-  ASSIGN_OR_RETURN(const auto text,
-                   while_answering<std::string>(state, call, [&state, day = shown.day](const auto* /*cancelled*/) {
+  ASSIGN_OR_RETURN(const auto text, while_answering<std::string>(state, call, [&state, day = shown.day] {
                      return history::text_of(state.catalog.stores(), day);
                    }));
   return xxh64(text) == shown.day.hash ? Result<SnapshotPtr>(text_document(state, attr_of_day(shown), text))
@@ -382,7 +378,7 @@ Result<ShownDay> day_for(MountState& state, RequestContext& call, NodeId node) {
 
 /// While a history cannot be looked at, the folder is as old as the mount.
 Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  const auto written = while_answering<std::int64_t>(state, call, [&state](const auto* /*cancelled*/) {
+  const auto written = while_answering<std::int64_t>(state, call, [&state] {
     return Result<std::int64_t>(history::written_ns(state.catalog.stores()).value_or(state.mounted_ns));
   });
   if (call.is_deferred()) {

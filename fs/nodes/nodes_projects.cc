@@ -256,10 +256,9 @@ SessionPtr by_id(const CatalogView& view, NodeId folder, std::string_view name) 
 }
 
 Result<std::vector<NamedSession>> terminals_now(MountState& state, RequestContext& call) {
-  return beside_hanging<std::vector<NamedSession>>(
-      state, call, [&catalog = state.catalog](const Hanging& hanging, const auto* /*cancelled*/) {
-        return Result<std::vector<NamedSession>>(catalog.terminals(hanging));
-      });
+  return beside_hanging<std::vector<NamedSession>>(state, call, [&catalog = state.catalog](const Hanging& hanging) {
+    return Result<std::vector<NamedSession>>(catalog.terminals(hanging));
+  });
 }
 
 /// Adds a link to a session by its id.
@@ -413,7 +412,7 @@ Result<void> read_first_messages(MountState& state, RequestContext& call, const 
   if (!call.may_take_long()) {
     return call.defer();
   }
-  const auto read = [&state, to_read](const Hanging& hanging, const auto* /*cancelled*/) -> Result<bool> {
+  const auto read = [&state, to_read](const Hanging& hanging) -> Result<bool> {
     auto answering = to_read;
     std::erase_if(answering, [&](const SessionPtr& session) { return state.catalog.is_in(*session, hanging); });
     RETURN_IF_ERROR(state.slugs.read(answering));

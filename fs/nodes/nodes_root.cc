@@ -92,9 +92,7 @@ std::string status_text(const MountState& state, const Hanging& hanging) {
 
 /// The present status.json, under the node of its version.
 Result<SnapshotPtr> status_now(MountState& state, RequestContext& call) {
-  const auto present = [&state](const Hanging& hanging, const auto* /*cancelled*/) {
-    return Result<std::string>(status_text(state, hanging));
-  };
+  const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
   ASSIGN_OR_RETURN(const std::string text, beside_hanging<std::string>(state, call, present));
   const NodeId file(Kind::mount_status, 0, 0);
   const NodeId node(Kind::mount_status, 0, state.versions.version_of(file, xxh64(text)));

@@ -67,7 +67,7 @@ Result<void> refresh_again(RequestContext& call, const SessionRef& ref, Depth de
   if (!call.may_take_long() && !ref.session->is_quick(depth)) {
     return call.defer();
   }
-  if (auto done = ref.session->refresh(depth, call.cancelled()); !done) {
+  if (auto done = ref.session->refresh(depth); !done) {
     return done.error().code == Errc::not_found ? stale_error() : done.error();
   }
   call.note_refreshed(ref.session->number(), depth);

@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -25,14 +24,12 @@ namespace arborfs {
 class RequestContext {
  public:
   /// On the thread that took the request of the thread `client`; 0 if that is unknown.
-  explicit RequestContext(pid_t client = 0) : client_(client) {}
-  /// In the worker pool. `cancelled` ends long work early.
-  explicit RequestContext(const std::atomic<bool>* cancelled, pid_t client = 0)
-      : may_take_long_(true), cancelled_(cancelled), client_(client) {}
+  explicit RequestContext(pid_t client = 0) : RequestContext(client, false) {}
+  /// In the worker pool, where a Cancellation ends long work early.
+  static RequestContext in_pool(pid_t client = 0) { return {client, true}; }
 
   [[nodiscard]] pid_t client() const { return client_; }
   [[nodiscard]] bool may_take_long() const { return may_take_long_; }
-  [[nodiscard]] const std::atomic<bool>* cancelled() const { return cancelled_; }
 
   /// The result of an operation that must be run again in the worker pool.
   Error defer() {
@@ -65,10 +62,10 @@ class RequestContext {
   }
 
  private:
-  bool may_take_long_ = false;
+  RequestContext(pid_t client, bool may_take_long) : may_take_long_(may_take_long), client_(client) {}
+  const bool may_take_long_;
   bool deferred_ = false;
-  const std::atomic<bool>* cancelled_ = nullptr;
-  pid_t client_ = 0;
+  const pid_t client_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::uint32_t refreshed_ = 0;
   Depth depth_ = Depth::head;

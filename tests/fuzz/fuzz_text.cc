@@ -70,7 +70,7 @@ void run(std::string_view input) {
     entries.push_back((*index)->entry(o));
   }
   TextSizes details;
-  auto delta = omp::renderer().measure(*log, details.next(), entries, nullptr);
+  auto delta = omp::renderer().measure(*log, details.next(), entries, {});
   check(delta.has_value(), "details of bytes in memory cannot fail");
   details.apply(std::move(*delta));
   check_equal(details.size(), (*index)->size(), "texts");

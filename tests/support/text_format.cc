@@ -39,14 +39,14 @@ class TextReader : public RecordReader {
  public:
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override {
     ASSIGN_OR_RETURN(const auto size, log.size());
-    LineReader lines(log, size, nullptr);
+    LineReader lines(log, size, {});
     ASSIGN_OR_RETURN(const auto* line, lines.next());
     return header_of(line);
   }
 
-  Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override {
+  Result<void> read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const override {
     ASSIGN_OR_RETURN(const auto size, log.size());
-    LineReader lines(log, size, cancelled);
+    LineReader lines(log, size, stop);
     ASSIGN_OR_RETURN(const auto* line, lines.next());
     sink.set_header(header_of(line));
     for (int number = 1; line != nullptr; ++number) {

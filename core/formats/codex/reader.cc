@@ -33,7 +33,7 @@ class Reader : public GrowingReader {
                                             std::uint64_t settled) const override;
   /// The models of the turn_context records (codex/FORMAT.md F3).
   [[nodiscard]] Result<std::vector<ModelChange>> model_changes(const LogSource& log,
-                                                               const std::atomic<bool>* cancelled) const override;
+                                                               const std::stop_token& stop) const override;
 };
 
 /// A rollout of the oldest kind: one JSON object, indented over many lines (codex/FORMAT.md B6). Any thread.
@@ -130,7 +130,7 @@ Result<Header> read_first_record(const SegmentView& segment) {
     ASSIGN_OR_RETURN(const auto start, segment.file->read(0, length));
     return header_in(session_in(start), segment.start);
   }
-  LineReader lines(*segment.file, length, nullptr);
+  LineReader lines(*segment.file, length, {});
   ASSIGN_OR_RETURN(const auto* line, lines.next());
   if (line == nullptr) {
     return Header::invalid(std::string(kNoRecords));
@@ -181,7 +181,7 @@ class Thread final : public LineScan {
   [[nodiscard]] std::unique_ptr<LogScan> copy() const override { return std::make_unique<Thread>(*this); }
 
   Result<void> read_to(const LogSource& log, std::uint64_t end, RecordSink& sink,
-                       const std::atomic<bool>* cancelled) override {
+                       const std::stop_token& stop) override {
     ASSIGN_OR_RETURN(const auto segments, segments_of(log));
     if (begun_ == 0) {
       RETURN_IF_ERROR(find_source(segments, log));
@@ -192,7 +192,7 @@ class Thread final : public LineScan {
         begin(segment, sink);
         ++begun_;
       }
-      RETURN_IF_ERROR(read_segment(segment, end, sink, cancelled));
+      RETURN_IF_ERROR(read_segment(segment, end, sink, stop));
     }
     at_ = end;
     ends_.clear();  // no segment comes that could be based on one of these
@@ -254,7 +254,7 @@ class Thread final : public LineScan {
 
   /// Reads the lines of a segment that come after those that were read before.
   Result<void> read_segment(const SegmentView& segment, std::uint64_t end, RecordSink& sink,
-                            const std::atomic<bool>* cancelled) {
+                            const std::stop_token& stop) {
     const std::uint64_t from = at_ > segment.start ? at_ - segment.start : 0;
     if (from == 0 && !is_document_) {
       ASSIGN_OR_RETURN(is_document_, is_document(*segment.file));
@@ -262,7 +262,7 @@ class Thread final : public LineScan {
     if (is_document_) {
       return read_items(segment, std::min(segment.length, end - segment.start), sink);
     }
-    LinePipeline<RolloutLines> stretches(*segment.file, from, std::min(segment.length, end - segment.start), cancelled);
+    LinePipeline<RolloutLines> stretches(*segment.file, from, std::min(segment.length, end - segment.start), stop);
     for (;;) {
       ASSIGN_OR_RETURN(const auto* stretch, stretches.next());
       if (stretch == nullptr) {
@@ -483,9 +483,9 @@ Result<Header> Reader::grown_header(const LogSource& log, const Header& before, 
 }
 
 Result<std::vector<LogReader::ModelChange>> Reader::model_changes(const LogSource& log,
-                                                                  const std::atomic<bool>* cancelled) const {
+                                                                  const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
-  LineReader lines(log, size, cancelled);
+  LineReader lines(log, size, stop);
   std::vector<ModelChange> changes;
   for (;;) {
     ASSIGN_OR_RETURN(const auto* line, lines.next());

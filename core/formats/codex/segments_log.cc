@@ -20,7 +20,7 @@ namespace {
 
 Result<void> add_marks(const LogSource& segment, RecordMarks& marks) {
   ASSIGN_OR_RETURN(const auto size, segment.size());
-  LinePipeline<RolloutLines> stretches(segment, 0, size, nullptr);
+  LinePipeline<RolloutLines> stretches(segment, 0, size, {});
   for (;;) {
     ASSIGN_OR_RETURN(const auto* stretch, stretches.next());
     if (stretch == nullptr) {
@@ -88,7 +88,7 @@ std::string starter_in(std::string_view first_line) {
 
 Result<SegmentHead> read_head(const LogSource& file) {
   ASSIGN_OR_RETURN(const auto size, file.size());
-  LineReader lines(file, std::min(size, kLongestHead), nullptr);
+  LineReader lines(file, std::min(size, kLongestHead), {});
   ASSIGN_OR_RETURN(const auto* line, lines.next());
   SegmentHead head;
   head.is_settled = size >= kLongestHead;
@@ -263,7 +263,7 @@ Result<std::shared_ptr<const LogSource>> SegmentOpener::open(const SegmentFile& 
   }
   ASSIGN_OR_RETURN(auto log, LogFile::open(*dir_, file.file, std::move(reopen)));
   if (file.name.is_compressed) {
-    ASSIGN_OR_RETURN(log, use_ == Use::lasting ? ZstdLog::open(std::move(log), Cancellation::current())
+    ASSIGN_OR_RETURN(log, use_ == Use::lasting ? ZstdLog::open(std::move(log), Cancellation::token())
                                                : ZstdLog::open_start(*log, kLongestHead));
   }
   files_.emplace(file.name.segment, log);

@@ -70,7 +70,7 @@ std::shared_ptr<const ThreadNames::Names> ThreadNames::current() const {
   if (!log) {
     return names_;
   }
-  LineReader lines(**log, std::min(kMostRead, st->size), nullptr);
+  LineReader lines(**log, std::min(kMostRead, st->size), {});
   for (auto line = lines.next(); line && *line != nullptr; line = lines.next()) {
     const std::string_view text = (*line)->text;
     auto id = is_object(text) ? skim::string_value(skim::member(text, "id")) : std::nullopt;

@@ -44,8 +44,8 @@ class DetsFile {
     std::string_view problem;  // "" if there is none
   };
   /// Visits the objects in the order of the table's slots, each byte of the file at most once. Errors: io, those of
-  /// `visit`; interrupted once `cancelled`, which may be null, is true; corrupt if more is listed than the file has.
-  Result<void> each(const std::function<Result<void>(const Found&)>& visit, const std::atomic<bool>* cancelled) const;
+  /// `visit`; interrupted once a stop is requested; corrupt if more is listed than the file has.
+  Result<void> each(const std::function<Result<void>(const Found&)>& visit, const std::stop_token& stop) const;
 
  private:
   struct Walk;
@@ -130,8 +130,7 @@ Result<DetsFile> DetsFile::open(const LogSource& file) {
   return found;
 }
 
-Result<void> DetsFile::each(const std::function<Result<void>(const Found&)>& visit,
-                            const std::atomic<bool>* cancelled) const {
+Result<void> DetsFile::each(const std::function<Result<void>(const Found&)>& visit, const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(const auto size, file_.size());
   Walk walk{visit, size};
   ASSIGN_OR_RETURN(const auto parts, read_table(file_, kParts, kPartCount * 4));
@@ -143,7 +142,7 @@ Result<void> DetsFile::each(const std::function<Result<void>(const Found&)>& vis
     RETURN_IF_ERROR(walk.spend(kSegmentsOfPart * 4));
     ASSIGN_OR_RETURN(const auto part, read_table(file_, part_at, kSegmentsOfPart * 4));
     for (std::size_t i = 0; i < kSegmentsOfPart && slot + i * kSlotsOfSegment < slots_; ++i) {
-      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+      if (stop.stop_requested()) {
         return Error{Errc::interrupted, "reading the session was cancelled"};
       }
       const std::uint64_t left = slots_ - slot - i * kSlotsOfSegment;
@@ -610,7 +609,7 @@ class Translation {
 
 }  // namespace
 
-Result<std::string> translate_dets(const LogSource& file, const std::atomic<bool>* cancelled) {
+Result<std::string> translate_dets(const LogSource& file, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto table, DetsFile::open(file));
   Lines lines;
   std::uint64_t objects = 0;
@@ -618,7 +617,7 @@ Result<std::string> translate_dets(const LogSource& file, const std::atomic<bool
     objects += found.problem.empty() ? 1 : 0;
     return lines.take(found);
   };
-  RETURN_IF_ERROR(table.each(take, cancelled));
+  RETURN_IF_ERROR(table.each(take, stop));
   if (!table.is_closed()) {
     RETURN_IF_ERROR(lines.note(0,
                                "a program has the table open, or ended without closing it; its last changes may be "

@@ -2,8 +2,8 @@
 // (opal/FORMAT.md D4). Used by one thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -17,7 +17,7 @@ constexpr std::uint64_t kLongestTranslation = std::uint64_t{256} << 20U;
 /// The lines: a header, then the messages in the order of the table. For every object that cannot be read, and for a
 /// table that was not closed, it adds a line that says so and is not JSON. Errors: corrupt if the file is not a table;
 /// too_large, io, interrupted.
-Result<std::string> translate_dets(const LogSource& file, const std::atomic<bool>* cancelled);
+Result<std::string> translate_dets(const LogSource& file, const std::stop_token& stop);
 
 // Erlang terms in the external format as JSON, by the rules of Opal's JSON encoder (opal/FORMAT.md D4). Pure; any
 // thread.

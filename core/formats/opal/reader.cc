@@ -27,7 +27,7 @@ class Reader : public RecordReader {
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override;
   /// Each change writes a whole log, and many readers look at it while it is young.
   [[nodiscard]] std::uint64_t most_compared() const override { return std::uint64_t{16} << 20U; }
-  Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override;
+  Result<void> read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const override;
 };
 
 // The order of a session's messages. Opal writes its lines in the order of a hash table, so the order of the file has
@@ -344,14 +344,14 @@ class SessionLines {
 
 Result<Header> Reader::read_header(const LogSource& log) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
-  LineReader lines(log, std::min(size, kLongestHeader), nullptr);
+  LineReader lines(log, std::min(size, kLongestHeader), {});
   ASSIGN_OR_RETURN(const auto* line, lines.next());
   return line == nullptr ? Header::invalid(std::string(kNoRecords)) : header_of(*line, stem_of_place(log.place()));
 }
 
-Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
+Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
-  LineReader lines(log, size, cancelled);
+  LineReader lines(log, size, stop);
   SessionLines session(stem_of_place(log.place()));
   for (;;) {
     ASSIGN_OR_RETURN(const auto* line, lines.next());

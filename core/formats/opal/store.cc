@@ -126,7 +126,7 @@ Result<std::shared_ptr<const LogSource>> Store::open(const LogPlace& place) cons
   if (!is_table_name(place.file)) {
     return file;
   }
-  ASSIGN_OR_RETURN(auto lines, translate_dets(*file, Cancellation::current()));
+  ASSIGN_OR_RETURN(auto lines, translate_dets(*file, Cancellation::token()));
   return std::shared_ptr<const LogSource>(std::make_shared<const TranslatedLog>(std::move(file), std::move(lines)));
 }
 

@@ -209,7 +209,7 @@ Result<Header> Reader::read_header(const LogSource& log) const {
   return header_of(log.metadata().value_or(""), log.place());
 }
 
-Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const {
+Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const {
   const std::string_view metadata = log.metadata().value_or("");
   Header header = header_of(metadata, log.place());
   const auto revert = header.valid ? pending_revert(metadata) : std::nullopt;
@@ -219,7 +219,7 @@ Result<void> Reader::read(const LogSource& log, RecordSink& sink, const std::ato
     messages.watch_for(revert->message);
   }
   ASSIGN_OR_RETURN(const auto size, log.size());
-  LineReader lines(log, size, cancelled);
+  LineReader lines(log, size, stop);
   for (;;) {
     ASSIGN_OR_RETURN(const auto* line, lines.next());
     if (line == nullptr) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -31,7 +32,7 @@ class Reader : public RecordReader {
   explicit Reader(Era era) : era_(era) {}
 
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override;
-  Result<void> read(const LogSource& log, RecordSink& sink, const std::atomic<bool>* cancelled) const override;
+  Result<void> read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const override;
 
  private:
   const Era era_;

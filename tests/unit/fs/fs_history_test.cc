@@ -37,17 +37,17 @@ class FsHistoryTest : public ::testing::Test {
   [[nodiscard]] std::string path() const { return temp.root() + "/history.db"; }
 
   Result<NodeId> folder() {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     ASSIGN_OR_RETURN(const auto found, vfs.lookup(call, NodeId::root(), "history"));
     return found.attr.node;
   }
   Result<Attr> find(const std::string& name) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     ASSIGN_OR_RETURN(const auto found, vfs.lookup(call, *folder(), name));
     return found.attr;
   }
   Result<std::vector<std::string>> list() {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     ASSIGN_OR_RETURN(const auto dir, vfs.opendir(call, *folder()));
     std::vector<std::string> names;
     RETURN_IF_ERROR(vfs.readdir(call, *dir, 2, [&](const DirectoryItem& item) {
@@ -57,7 +57,7 @@ class FsHistoryTest : public ::testing::Test {
     return names;
   }
   std::string text_of(const std::string& name) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto attr = find(name);
     const auto file = attr ? vfs.open(call, attr->node) : Result<OpenFilePtr>(attr.error());
     std::string bytes(attr ? attr->size + 1 : 0, '\0');
@@ -65,7 +65,6 @@ class FsHistoryTest : public ::testing::Test {
     return got ? bytes.substr(0, *got) : "error: " + got.error().message;
   }
 
-  const std::atomic<bool> never{false};
   int number = 0;                         // of the prompts that were typed so far
   testing::Variable zone{"TZ", "ABC-1"};  // an hour before UTC
   TempStore temp;
@@ -116,7 +115,7 @@ TEST_F(FsHistoryTest, AnOpenGetsTheTextThatItsLookupFound) {
   SqliteProgram program(path());
   add(program, "'three', 1771300060, NULL, NULL");
   EXPECT_NE(text_of("2026-02-17.md"), before);
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const auto file = vfs.open(call, found->node);
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(vfs.getattr(call, found->node)->size, before.size());
@@ -144,18 +143,18 @@ TEST_F(FsHistoryTest, AnOpenOfALongDaySucceedsWhilePromptsAreTypedAllTheTime) {
   for (const bool is_own : {false, true}) {
     Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
     for (int attempt = 0; attempt < 2 && !file; ++attempt) {
-      RequestContext call{&never, 4711};
+      auto call = RequestContext::in_pool(4711);
       const auto found = vfs.lookup(call, *folder(), "2026-02-18.md");
       ASSERT_TRUE(found) << found.error().message;
       for (const pid_t other : {4712, 4713, 4714}) {
         add(program, "'typed " + std::to_string(number++) + "', 1771400000, NULL, NULL");
-        RequestContext looking{&never, other};
+        auto looking = RequestContext::in_pool(other);
         EXPECT_NE(vfs.lookup(looking, *folder(), "2026-02-18.md")->attr.node, found->attr.node);
       }
       if (is_own) {
         vfs.state().note_own_write(0);  // so that the first open must not get what its lookup found
       }
-      RequestContext opening{&never, 4711};
+      auto opening = RequestContext::in_pool(4711);
       file = vfs.open(opening, found->attr.node);
       EXPECT_FALSE(file && is_own && attempt == 0) << "the change must show";
     }

@@ -29,7 +29,7 @@ TEST(WorkerPool, RunsSubmittedJobs) {
   {
     WorkerPool lane;
     for (int i = 0; i < 100; ++i) {
-      lane.submit([&](const std::atomic<bool>*) { ++done; });
+      lane.submit([&](std::stop_source&) { ++done; });
     }
   }
   EXPECT_EQ(done, 100);
@@ -39,8 +39,8 @@ TEST(WorkerPool, StoppingCancelsAndStillRunsEveryJob) {
   std::atomic<int> cancelled{0};
   WorkerPool lane;
   for (int i = 0; i < 20; ++i) {
-    lane.submit([&](const std::atomic<bool>* stop) {
-      while (!*stop) {
+    lane.submit([&](std::stop_source& stop) {
+      while (!stop.stop_requested()) {
         std::this_thread::sleep_for(1ms);
       }
       ++cancelled;
@@ -48,14 +48,14 @@ TEST(WorkerPool, StoppingCancelsAndStillRunsEveryJob) {
   }
   lane.stop();
   EXPECT_EQ(cancelled, 20);
-  lane.submit([&](const std::atomic<bool>* stop) { cancelled += *stop ? 1 : 0; });
+  lane.submit([&](std::stop_source& stop) { cancelled += stop.stop_requested() ? 1 : 0; });
   EXPECT_EQ(cancelled, 21);
 }
 
 TEST(WorkerPool, CallerRunsTheJobWithoutThreads) {
   WorkerPool lane;
   std::thread::id worker;
-  const auto job = [&](const std::atomic<bool>*) { worker = std::this_thread::get_id(); };
+  const auto job = [&](std::stop_source&) { worker = std::this_thread::get_id(); };
   {
     const testing::NoThreads scarce;
     lane.submit(job);
@@ -71,7 +71,7 @@ TEST(WorkerPool, ExistingThreadsRunTheJobWithoutNewOnes) {
   std::atomic<bool> go_on{false};
   std::thread::id worker;
   WorkerPool lane;
-  lane.submit([&](const std::atomic<bool>*) {
+  lane.submit([&](std::stop_source&) {
     ++begun;
     go_on.wait(false);
   });
@@ -79,7 +79,7 @@ TEST(WorkerPool, ExistingThreadsRunTheJobWithoutNewOnes) {
     std::this_thread::yield();
   }
   const testing::NoThreads scarce;
-  lane.submit([&](const std::atomic<bool>*) { worker = std::this_thread::get_id(); });
+  lane.submit([&](std::stop_source&) { worker = std::this_thread::get_id(); });
   EXPECT_EQ(worker, std::thread::id()) << "it waits";
   go_on = true;
   go_on.notify_all();
@@ -90,10 +90,10 @@ TEST(WorkerPool, ExistingThreadsRunTheJobWithoutNewOnes) {
 TEST(WorkerPool, ThrowingJobStopsNothing) {
   std::atomic<int> done{0};
   WorkerPool lane;
-  const auto broken = [](const std::atomic<bool>*) { throw std::bad_alloc(); };
+  const auto broken = [](std::stop_source&) { throw std::bad_alloc(); };
   lane.submit(broken);
   lane.run_or_submit(broken);
-  lane.submit([&](const std::atomic<bool>*) { ++done; });
+  lane.submit([&](std::stop_source&) { ++done; });
   lane.stop();
   lane.submit(broken);
   EXPECT_EQ(done, 1);
@@ -133,7 +133,7 @@ TEST(WorkerPool, BorrowsFewCallerThreads) {
   std::vector<std::thread> callers;
   for (std::size_t i = 0; i < WorkerPool::kBorrowed; ++i) {
     callers.emplace_back([&] {
-      lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+      lane.run_or_submit([&, caller = std::this_thread::get_id()](std::stop_source&) {
         here += std::this_thread::get_id() == caller ? 1 : 0;
         go_on.wait(false);
       });
@@ -142,7 +142,7 @@ TEST(WorkerPool, BorrowsFewCallerThreads) {
   while (here < WorkerPool::kBorrowed) {
     std::this_thread::yield();
   }
-  lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+  lane.run_or_submit([&, caller = std::this_thread::get_id()](std::stop_source&) {
     elsewhere += std::this_thread::get_id() == caller ? 0 : 1;
   });
   while (elsewhere == 0) {
@@ -153,7 +153,7 @@ TEST(WorkerPool, BorrowsFewCallerThreads) {
   for (auto& caller : callers) {
     caller.join();
   }
-  lane.run_or_submit([&, caller = std::this_thread::get_id()](const std::atomic<bool>*) {
+  lane.run_or_submit([&, caller = std::this_thread::get_id()](std::stop_source&) {
     here += std::this_thread::get_id() == caller ? 1 : 0;
   });
   EXPECT_EQ(here, WorkerPool::kBorrowed + 1) << "a thread is given back";

@@ -242,7 +242,7 @@ class ReadingTest : public ::testing::Test {
   }
 
   Found find(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     std::istringstream names(std::string(kSession) + "/" + path);
     for (std::string name; std::getline(names, name, '/');) {
@@ -252,13 +252,12 @@ class ReadingTest : public ::testing::Test {
   }
   /// "error" if it cannot be read.
   std::string read(NodeId node, std::size_t most = 1 << 20, std::uint64_t offset = 0) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     std::string bytes(most, '\0');
     const auto got = vfs.read_without_open(call, node, offset, bytes);
     return got ? bytes.substr(0, *got) : "error";
   }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;

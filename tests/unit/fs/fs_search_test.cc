@@ -5,6 +5,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/base/cancellation.h"
 #include "core/base/wanted.h"
 #include "core/formats/omp/store/store.h"
 #include "fs/nodes/vfs.h"
@@ -34,7 +35,7 @@ class FsSearchTest : public ::testing::Test {
   }
 
   Result<Found> find(const std::string& path, pid_t client = 0) {
-    RequestContext call{&never, client};
+    auto call = RequestContext::in_pool(client);
     Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     std::istringstream names(path);
     for (std::string name; std::getline(names, name, '/');) {
@@ -47,7 +48,7 @@ class FsSearchTest : public ::testing::Test {
     return found;
   }
   std::vector<std::string> list(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto dir = vfs.opendir(call, find(path)->attr.node);
     std::vector<std::string> names;
     EXPECT_TRUE(vfs.readdir(call, **dir, 2, [&](const DirectoryItem& item) {
@@ -57,7 +58,7 @@ class FsSearchTest : public ::testing::Test {
     return names;
   }
   std::string text_of(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto found = find(path);
     const auto file = found ? vfs.open(call, found->attr.node) : Result<OpenFilePtr>(found.error());
     std::string bytes(found ? found->attr.size : 0, '\0');
@@ -65,11 +66,10 @@ class FsSearchTest : public ::testing::Test {
     return got ? bytes.substr(0, *got) : "error: " + got.error().message;
   }
   std::string target_of(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     return *vfs.readlink(call, find(path)->attr.node);
   }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
@@ -113,7 +113,7 @@ TEST_F(FsSearchTest, AQueryForARoleThatNoEntryHasIsRefused) {
   const std::string query = "search/role:asistant race";
   EXPECT_THAT(text_of(query + "/hits.json"),
               HasSubstr("error: no entry has the role 'asistant'; there are entries of "));
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_EQ(vfs.opendir(call, find(query)->attr.node).error().code, Errc::invalid_argument);
   EXPECT_EQ(text_of("search/role:user zyzzyva/hits.json"), "[]\n");
 }
@@ -143,7 +143,7 @@ TEST_F(FsSearchTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
             vfs.state().note_own_write(1);
           }
           EXPECT_TRUE(find("search/race/excerpts.md"));  // another reader searches
-          RequestContext opening{&never, 4711};
+          auto opening = RequestContext::in_pool(4711);
           file = vfs.open(opening, found->attr.node);
         }
         EXPECT_TRUE(file) << is_own << text << round << file.error().message;
@@ -187,12 +187,15 @@ TEST_F(FsSearchTest, UnchangedLogsAreSearchedOnceForSeveralRequests) {
 
 TEST_F(FsSearchTest, ASearchEndsWhenItsClientDoes) {
   const auto query = find("search/race")->attr.node;
-  const Wanted nobody([] { return false; });
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
+  {
+    const Wanted nobody([] { return false; });
+    EXPECT_EQ(vfs.opendir(call, query).error().code, Errc::interrupted);
+  }
+  std::stop_source unmounting;
+  unmounting.request_stop();
+  const Cancellation cancellation(unmounting.get_token());
   EXPECT_EQ(vfs.opendir(call, query).error().code, Errc::interrupted);
-  const std::atomic<bool> cancelled{true};
-  RequestContext unmounting{&cancelled};
-  EXPECT_EQ(vfs.opendir(unmounting, query).error().code, Errc::interrupted);
 }
 
 TEST_F(FsSearchTest, ManyQueriesAndResultsStayBounded) {
@@ -203,14 +206,14 @@ TEST_F(FsSearchTest, ManyQueriesAndResultsStayBounded) {
     searches.number_of("word" + std::to_string(i));
   }
   EXPECT_FALSE(searches.text_of(first));
-  EXPECT_EQ(searches.search(catalog, first, nullptr).error().code, Errc::stale);
+  EXPECT_EQ(searches.search(catalog, first).error().code, Errc::stale);
   EXPECT_NE(searches.number_of("first"), first) << "numbers are never reused";
   const std::uint32_t race = searches.number_of("race");
-  const auto result = searches.search(catalog, race, nullptr);
+  const auto result = searches.search(catalog, race);
   ASSERT_TRUE(result);
   EXPECT_EQ(searches.known(race), *result);
   for (std::size_t i = 0; i < search::RecentSearches::kMostResults; ++i) {
-    ASSERT_TRUE(searches.search(catalog, searches.number_of("other" + std::to_string(i)), nullptr));
+    ASSERT_TRUE(searches.search(catalog, searches.number_of("other" + std::to_string(i))));
   }
   EXPECT_EQ(searches.known(race), nullptr);
 }
@@ -221,7 +224,7 @@ TEST_F(FsSearchTest, ConcurrentRequestsShareOneSearch) {
   std::vector<std::thread> threads;
   std::vector<search::SearchResultPtr> results(4);
   for (auto& result : results) {
-    threads.emplace_back([&] { result = *searches.search(catalog, race, nullptr); });
+    threads.emplace_back([&] { result = *searches.search(catalog, race); });
   }
   for (auto& thread : threads) {
     thread.join();

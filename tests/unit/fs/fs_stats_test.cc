@@ -33,7 +33,7 @@ class FsStatsTest : public ::testing::Test {
     return found.attr;
   }
   std::string text_of(const std::string& name) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto attr = find(call, name);
     const auto file = attr ? vfs.open(call, attr->node) : Result<OpenFilePtr>(attr.error());
     std::string bytes(attr ? attr->size : 0, '\0');
@@ -41,7 +41,6 @@ class FsStatsTest : public ::testing::Test {
     return got ? bytes.substr(0, *got) : "error: " + got.error().message;
   }
 
-  const std::atomic<bool> never{false};
   int number = 10;  // of the next answer
   TempStore temp;
   Catalog catalog;
@@ -68,7 +67,7 @@ TEST_F(FsStatsTest, FilesHaveTheSumsAndFollowTheLogs) {
   const std::string head = "\tmessages\tinput\toutput\treasoning\tcacheRead\tcacheWrite\tcost\tmessagesWithoutCost\n";
   EXPECT_EQ(text_of("by-model.tsv"), "model" + head + "m\t1\t10\t2\t\t\t\t0\t\n");
   EXPECT_EQ(text_of("by-agent.tsv"), "agent" + head + "omp\t1\t10\t2\t\t\t\t0\t\n");
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const auto before = find(call, "by-model.tsv");
   EXPECT_EQ(find(call, "by-model.tsv")->node, before->node);
   EXPECT_NE(find(call, "by-agent.tsv")->ino, before->ino);
@@ -79,7 +78,7 @@ TEST_F(FsStatsTest, FilesHaveTheSumsAndFollowTheLogs) {
   EXPECT_NE(after->node, before->node);
   EXPECT_EQ(after->ino, before->ino);
   vfs.state().note_own_write(1);
-  RequestContext later{&never};
+  auto later = RequestContext::in_pool();
   EXPECT_EQ(vfs.open(later, before->node).error().code, Errc::stale) << "after a write of this mount";
 }
 
@@ -91,7 +90,7 @@ TEST_F(FsStatsTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
       for (int round = 0; round < 20; ++round) {
         Result<OpenFilePtr> file = Error{Errc::stale, "not yet"};
         for (int attempt = 0; attempt < 2 && !file; ++attempt) {
-          RequestContext call{&never, 4711};
+          auto call = RequestContext::in_pool(4711);
           const auto attr = find(call, "by-model.tsv");
           ASSERT_TRUE(attr) << attr.error().message;
           temp.append(kFolder, kName,
@@ -100,9 +99,9 @@ TEST_F(FsStatsTest, AnOpenSucceedsWhileProgramsWriteAllTheTime) {
           if (is_own) {
             vfs.state().note_own_write(1);
           }
-          RequestContext other{&never};
+          auto other = RequestContext::in_pool();
           EXPECT_TRUE(find(other, "by-day.tsv"));  // another reader sums up
-          RequestContext opening{&never, 4711};
+          auto opening = RequestContext::in_pool(4711);
           file = vfs.open(opening, attr->node);
         }
         EXPECT_TRUE(file) << is_own << changes_sums << round << file.error().message;

@@ -13,10 +13,10 @@ TEST(SubmountPools, HungFolderDelaysNoOther) {
   std::promise<void> answers;
   const auto answered = answers.get_future().share();
   for (int i = 0; i < 10; ++i) {
-    pools.submit({0, "hung"}, [answered](const std::atomic<bool>*) { answered.wait(); });
+    pools.submit({0, "hung"}, [answered](std::stop_source&) { answered.wait(); });
   }
   std::promise<void> done;
-  pools.submit({0, "other"}, [&](const std::atomic<bool>*) { done.set_value(); });
+  pools.submit({0, "other"}, [&](std::stop_source&) { done.set_value(); });
   done.get_future().wait();
   answers.set_value();
   pools.stop();
@@ -24,7 +24,7 @@ TEST(SubmountPools, HungFolderDelaysNoOther) {
 
 TEST(SubmountPools, EveryJobRunsEvenAfterStop) {
   std::atomic<int> done{0};
-  const auto job = [&](const std::atomic<bool>*) { ++done; };
+  const auto job = [&](std::stop_source&) { ++done; };
   SubmountPools pools;
   for (int i = 0; i < 50; ++i) {
     pools.submit({0, "folder " + std::to_string(i)}, job);

@@ -51,7 +51,7 @@ class VfsTest : public ::testing::Test {
   }
 
   Result<Found> find(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     Found found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     std::istringstream names(path);
     for (std::string name; std::getline(names, name, '/');) {
@@ -67,12 +67,12 @@ class VfsTest : public ::testing::Test {
 
   std::string read(OpenFile& file, std::uint64_t offset = 0) {
     std::string bytes(1 << 16, '\0');
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto got = vfs.read(call, file, offset, bytes);
     return got ? bytes.substr(0, *got) : "error: " + got.error().message;
   }
   OpenFilePtr open(const Found& found) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     auto file = vfs.open(call, found.attr.node);
     return file ? *file : nullptr;
   }
@@ -93,11 +93,11 @@ class VfsTest : public ::testing::Test {
   }
   std::string target_of(const std::string& path) {
     const auto found = in_session(path);
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     return found ? *vfs.readlink(call, found->attr.node) : "absent";
   }
   std::vector<std::string> list(const std::string& path, std::size_t at_once = 1000) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     auto dir = vfs.opendir(call, find(path)->attr.node);
     std::vector<std::string> names;
     for (std::uint64_t offset = 0;;) {
@@ -118,7 +118,6 @@ class VfsTest : public ::testing::Test {
     }
   }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
@@ -178,14 +177,14 @@ TEST_F(VfsTest, ListingsGiveEachNameOnceForAnyBufferSize) {
 }
 
 TEST_F(VfsTest, ListingIsASnapshotUntilRewind) {
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const auto dir = *vfs.opendir(call, in_session("entries")->attr.node);
   std::size_t seen = 0;
   const auto count = [&](const DirectoryItem&) { return ++seen > 0; };
   ASSERT_TRUE(vfs.readdir(call, *dir, 0, count));
   EXPECT_EQ(seen, 4U);
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
-  RequestContext later{&never};
+  auto later = RequestContext::in_pool();
   seen = 0;
   ASSERT_TRUE(vfs.readdir(later, *dir, 4, count));
   EXPECT_EQ(seen, 0U) << "no more than the snapshot had";
@@ -195,11 +194,11 @@ TEST_F(VfsTest, ListingIsASnapshotUntilRewind) {
 
 TEST_F(VfsTest, CachedListingIsValidForOneVersion) {
   const NodeId entries = in_session("entries")->attr.node;
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_FALSE((*vfs.opendir(call, entries))->keeps_cache());
   EXPECT_TRUE((*vfs.opendir(call, entries))->keeps_cache());
   append(TempStore::user("e3aaaaaa", "e2aaaaaa", "three"));
-  RequestContext later{&never};
+  auto later = RequestContext::in_pool();
   EXPECT_FALSE((*vfs.opendir(later, entries))->keeps_cache());
 }
 
@@ -240,7 +239,7 @@ TEST_F(VfsTest, RewriteMakesNodesStaleButNotHandles) {
   let_time_pass();
   EXPECT_EQ(read(*file), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
   EXPECT_EQ(read(*raw), raw_before);
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_EQ(vfs.getattr(call, entry.attr.node)->size, entry.attr.size) << "an open file has its attributes";
   EXPECT_EQ(vfs.open(call, entry.attr.node).error().code, Errc::stale);
   EXPECT_FALSE(in_session("entries/000002-user-e2aaaaaa.json"));
@@ -263,7 +262,7 @@ TEST_F(VfsTest, HeaderAndRawFilesNeedNoIndex) {
   EXPECT_EQ(text_of("title"), "");
   EXPECT_FALSE(session->read());
   const auto node = in_session("raw.jsonl")->attr.node;
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   ASSERT_TRUE(vfs.opendir(call, in_session("entries")->attr.node));
   EXPECT_TRUE(session->read());
   EXPECT_EQ(in_session("raw.jsonl")->attr.node, node) << "the index tells nothing new of the bytes";
@@ -298,7 +297,7 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   const auto context = open(*in_session("context.json"));
   const std::string context_text = read(*context);
   {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto dir = vfs.opendir(call, in_session("entries")->attr.node);
     EXPECT_FALSE(session->evict()) << "a folder is open";
   }
@@ -306,7 +305,7 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   EXPECT_EQ(read(*entry), TempStore::user("e2aaaaaa", "e1aaaaaa", "two") + "\n");
   EXPECT_EQ(read(*context), context_text);
   EXPECT_FALSE(session->read()) << "handles need none";
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const auto attr = vfs.getattr(call, before.attr.node);
   ASSERT_TRUE(attr) << attr.error().message;
   EXPECT_EQ(attr->size, before.attr.size);
@@ -321,7 +320,7 @@ TEST_F(VfsTest, UnloadedIndexKeepsNodesNamesAndHandles) {
   EXPECT_EQ(in_session(name)->attr.node, before.attr.node);
   temp.replace(kFolder, kName, lines({TempStore::user("zzzzzzzz", "", "other")}));
   let_time_pass();
-  RequestContext later{&never};
+  auto later = RequestContext::in_pool();
   EXPECT_EQ(vfs.getattr(later, before.attr.node).error().code, Errc::stale);
 }
 
@@ -384,7 +383,7 @@ TEST_F(VfsTest, ArtifactsIncludeNoLinks) {
 TEST_F(VfsTest, SessionsAreFoundByPrefixAndStoreFolder) {
   const auto by_id = find("by-id/aaaa");
   ASSERT_TRUE(by_id);
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_EQ(*vfs.readlink(call, by_id->attr.node), std::string("../") + kSession);
   EXPECT_EQ(*vfs.readlink(call, find("projects/--work-pi--")->attr.node), "work-pi");
   EXPECT_FALSE(find("by-id/b"));
@@ -398,7 +397,7 @@ TEST_F(VfsTest, SlowLookupsAreDeferred) {
   RequestContext quick;
   EXPECT_FALSE(vfs.lookup(quick, session->attr.node, "entries"));
   EXPECT_TRUE(quick.is_deferred());
-  RequestContext slow{&never};
+  auto slow = RequestContext::in_pool();
   EXPECT_TRUE(vfs.lookup(slow, session->attr.node, "entries"));
   RequestContext again;
   EXPECT_TRUE(vfs.lookup(again, session->attr.node, "entries")) << "the index is there now";
@@ -409,7 +408,7 @@ TEST_F(VfsTest, RemovedSessionIsStaleAndUnlisted) {
   const auto session = find(kSession);
   std::filesystem::remove(temp.log(kFolder, kName));
   catalog.rescan();
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_EQ(vfs.getattr(call, session->attr.node).error().code, Errc::stale);
   EXPECT_EQ(vfs.lookup(call, session->attr.node, "entries").error().code, Errc::stale);
   EXPECT_EQ(find(kSession).error().code, Errc::not_found);
@@ -443,7 +442,7 @@ TEST_F(VfsTest, ChangesInvalidateKnownNames) {
 TEST_F(VfsTest, ListedShortcutNamesAreInvalidated) {
   const InvalidationMap map(vfs.state());
   const auto recent = find("recent");
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const auto dir = vfs.opendir(call, recent->attr.node);
   ASSERT_TRUE(recent && dir);
   std::string listed;

@@ -32,13 +32,13 @@ class ViewsOfMount : public ::testing::Test {
 
   SessionPtr session() { return catalog.view()->by_id.front().second; }
   NodeId folder() {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto projects = vfs.lookup(call, NodeId::root(), "projects");
     const auto project = vfs.lookup(call, projects->attr.node, catalog.view()->projects.front()->name);
     return vfs.lookup(call, project->attr.node, kName)->attr.node;
   }
   Result<Found> find(std::string_view name) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     return vfs.lookup(call, folder(), name);
   }
   /// Those that the session has.
@@ -50,7 +50,7 @@ class ViewsOfMount : public ::testing::Test {
     return found;
   }
   std::vector<std::string> listed() {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     std::vector<std::string> names;
     const auto dir = vfs.opendir(call, folder());
     const auto done = vfs.readdir(call, **dir, 2, [&](const DirectoryItem& item) {
@@ -61,14 +61,13 @@ class ViewsOfMount : public ::testing::Test {
     return names;
   }
   std::string text_of(NodeId node) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto file = vfs.open(call, node);
     std::string bytes(1 << 16, '\0');
     const auto got = file ? vfs.read(call, **file, 0, bytes) : Result<std::size_t>(file.error());
     return got ? bytes.substr(0, *got) : "error: " + got.error().message;
   }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;

@@ -164,20 +164,20 @@ class WriteOpsTest : public ::testing::Test {
   }
 
   NodeId in(NodeId folder, std::string_view name) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto found = vfs.lookup(call, folder, name);
     EXPECT_TRUE(found) << name;
     return found ? found->attr.node : NodeId();
   }
   NodeId session() { return in(in(in(NodeId::root(), "projects"), "work-pi"), kName); }
   ControlFilePtr open(NodeId node) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     auto file = changes.open_control(call, node, own_thread());
     EXPECT_TRUE(file);
     return file ? *file : nullptr;
   }
   std::string read(ControlFile& file) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto bytes = file.read(call, 4096);
     return bytes ? *bytes : "error: " + bytes.error().message;
   }
@@ -188,7 +188,6 @@ class WriteOpsTest : public ::testing::Test {
 
   std::string leaf() { return read(*open(in(session(), "branch"))); }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
@@ -342,7 +341,7 @@ TEST_F(WriteOpsTest, InvalidJsonWithoutLineFeedFailsTheWrite) {
 }
 
 TEST_F(WriteOpsTest, SymlinksSetMoveAndClearLabels) {
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const NodeId labels = in(session(), "labels");
   ASSERT_TRUE(changes.symlink(call, {labels, "a%2Fb"}, "../entries/000001-user-e1aaaaaa.json"));
   EXPECT_NE(log().find("\"label\":\"a/b\""), std::string::npos);
@@ -359,7 +358,7 @@ TEST_F(WriteOpsTest, SymlinksSetMoveAndClearLabels) {
 }
 
 TEST_F(WriteOpsTest, RecursiveRemoveClearsNoLabel) {
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   const NodeId labels = in(session(), "labels");
   ASSERT_TRUE(changes.symlink(call, {labels, "kept"}, "#1"));
   EXPECT_EQ(changes.unlink(call, {session(), "title"}, own_thread()).error().code, Errc::not_permitted);
@@ -370,7 +369,7 @@ TEST_F(WriteOpsTest, RecursiveRemoveClearsNoLabel) {
 TEST_F(WriteOpsTest, OwnWriteMakesAnEarlierLookupStale) {
   const NodeId before = in(session(), "title");
   ASSERT_TRUE(open(before)->write("New\n", false, own_thread()));
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_EQ(vfs.open(call, before).error().code, Errc::stale);
   EXPECT_NE(in(session(), "title"), before);
 }

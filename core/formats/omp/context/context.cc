@@ -136,7 +136,7 @@ class Drafter {
  public:
   /// All must outlive it.
   Drafter(const ContextPath& path, const ContextPlan& plan, const ContextSource& source, std::uint64_t log_size)
-      : path_(path), plan_(plan), source_(source), window_(*source.log, log_size, nullptr, kReadAhead) {}
+      : path_(path), plan_(plan), source_(source), window_(*source.log, log_size, {}, kReadAhead) {}
   /// Those before the plan's ranges: notes, compaction summary and request.
   Result<void> take_lead();
   /// That of a step of the plan's ranges, if it has one.
@@ -567,7 +567,7 @@ struct Block {
 
 Result<std::string> render_block(const Block& block) {
   ASSIGN_OR_RETURN(const auto size, block.source->log->size());
-  LogWindow window(*block.source->log, size, nullptr, kWindowBytes);
+  LogWindow window(*block.source->log, size, {}, kWindowBytes);
   std::string out;
   for (const Piece& piece : block.pieces) {
     if (!block.is_first || &piece != &block.pieces.front()) {

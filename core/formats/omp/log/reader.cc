@@ -54,8 +54,7 @@ class Scan final : public LogScan {
   Scan(std::optional<Dialect> forced, Dialect assumed) : forced_(forced), generation_(forced.value_or(assumed)) {}
 
   [[nodiscard]] std::unique_ptr<LogScan> copy() const override { return std::make_unique<Scan>(*this); }
-  Result<bool> read(const LogSource& log, std::uint64_t size, RecordSink& sink,
-                    const std::atomic<bool>* cancelled) override;
+  Result<bool> read(const LogSource& log, std::uint64_t size, RecordSink& sink, const std::stop_token& stop) override;
   Result<bool> can_go_on(const LogSource& log, LogWindow& window, bool has_new_slot) override;
   [[nodiscard]] std::uint64_t slot_end() const override { return head_.slot_end; }
   /// With the rules of the younger generation, whose first record came too late for those before it.
@@ -88,9 +87,8 @@ class Scan final : public LogScan {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> naming_;  // place of the last session_info of this reading
 };
 
-Result<bool> Scan::read(const LogSource& log, std::uint64_t size, RecordSink& sink,
-                        const std::atomic<bool>* cancelled) {
-  LogWindow window(log, size, cancelled);
+Result<bool> Scan::read(const LogSource& log, std::uint64_t size, RecordSink& sink, const std::stop_token& stop) {
+  LogWindow window(log, size, stop);
   naming_.reset();
   const bool was_of_pi = header_.of_other_agent;
   if (!has_begun_) {
@@ -272,7 +270,7 @@ const LogReader& reader(std::optional<Dialect> forced) {
 Result<Header> read_header(const LogSource& log, std::optional<Dialect> dialect) {
   // Decoded text has its own size; for a file, the size from its stat when it was opened is used.
   ASSIGN_OR_RETURN(const auto size, log.is_decoded() ? log.size() : Result<std::uint64_t>(log.opened().size));
-  LogWindow window(log, std::min(size, kHeadLimit), nullptr, kHeadStep);
+  LogWindow window(log, std::min(size, kHeadLimit), {}, kHeadStep);
   ASSIGN_OR_RETURN(auto head, read_head(window, dialect));
   RecordScanner scanner(window, {head.slot_end, ScanPoint::Phase::line_start}, has_lenient_boms(log, size), nullptr);
   ASSIGN_OR_RETURN(const auto record, scanner.next());

@@ -264,7 +264,7 @@ constexpr std::size_t kLongestKey = 28 * 6;
 class RecordScanner::ReadAhead {
  public:
   ReadAhead(const LogSource& log, std::uint64_t begin, const LogWindow& window)
-      : stretches_(log, begin, window.end(), window.cancelled()), rows_end_(begin) {}
+      : stretches_(log, begin, window.end(), window.stop()), rows_end_(begin) {}
 
   /// The plain line that starts at `offset`, which is never less than in the previous call; null if there is none.
   /// Valid until the next call. Errors: those of LinePipeline::next().

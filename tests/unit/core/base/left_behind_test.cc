@@ -8,20 +8,18 @@
 namespace arborfs {
 namespace {
 
-using Cancelled = const std::atomic<bool>*;
-
 bool goes_on() {
   return true;
 }
 
 TEST(LeftBehindTest, GivesTheValueOfTheWork) {
   LeftBehind threads;
-  EXPECT_EQ(threads.run<int>([](Cancelled) { return 7; }, goes_on), 7);
+  EXPECT_EQ(threads.run<int>([] { return 7; }, goes_on), 7);
 }
 
 TEST(LeftBehindTest, RethrowsWhatTheWorkThrows) {
   LeftBehind threads;
-  EXPECT_THROW(threads.run<int>([](Cancelled) -> int { throw std::runtime_error("no"); }, goes_on), std::runtime_error);
+  EXPECT_THROW(threads.run<int>([]() -> int { throw std::runtime_error("no"); }, goes_on), std::runtime_error);
 }
 
 TEST(LeftBehindTest, WorkThatIsGivenUpIsCancelledAndEndsLater) {
@@ -30,13 +28,13 @@ TEST(LeftBehindTest, WorkThatIsGivenUpIsCancelledAndEndsLater) {
   auto result = seen.get_future();
   {
     LeftBehind threads;
-    const auto hanging = [&, end = answer.get_future().share()](Cancelled cancelled) {
+    const auto hanging = [&, end = answer.get_future().share()] {
       end.wait();
-      seen.set_value(cancelled->load() && Cancellation::current() == cancelled && !Wanted::here()());
+      seen.set_value(Cancellation::is_requested() && !Wanted::here()());
       return 7;
     };
     EXPECT_EQ(threads.run<int>(hanging, [] { return false; }), std::nullopt);
-    EXPECT_EQ(threads.run<int>([](Cancelled) { return 8; }, goes_on), 8) << "beside the one that hangs";
+    EXPECT_EQ(threads.run<int>([] { return 8; }, goes_on), 8) << "beside the one that hangs";
     answer.set_value();
   }
   EXPECT_TRUE(result.get());
@@ -45,7 +43,7 @@ TEST(LeftBehindTest, WorkThatIsGivenUpIsCancelledAndEndsLater) {
 TEST(LeftBehindTest, AnErrorOfTheCallerLeavesTheWorkBehind) {
   std::promise<void> answer;
   LeftBehind threads;
-  const auto hanging = [end = answer.get_future().share()](Cancelled) {
+  const auto hanging = [end = answer.get_future().share()] {
     end.wait();
     return 7;
   };

@@ -6,6 +6,8 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/cancellation.h"
+
 namespace arborfs {
 namespace {
 
@@ -61,9 +63,12 @@ TEST(MemoryBudget, CancellationEndsTheWait) {
   Share a(budget);
   Share b(budget);
   EXPECT_NO_THROW(a.grow(1000));
-  std::atomic<bool> cancelled = false;
-  std::thread thread([&] { EXPECT_THROW(b.grow(1000, &cancelled), MemoryBudget::Exhausted); });
-  cancelled = true;
+  std::stop_source stop;
+  std::thread thread([&] {
+    const Cancellation cancellation(stop.get_token());
+    EXPECT_THROW(b.grow(1000), MemoryBudget::Exhausted);
+  });
+  stop.request_stop();
   thread.join();
 }
 

@@ -57,7 +57,7 @@ void add_usage(UsageTotals& totals, EntryType type, std::string_view raw) {
 
 TextSizes details_of(const CreateResult& made) {
   TextSizes details;
-  auto delta = omp::renderer().measure(*made.log, details.next(), made.entries, nullptr);
+  auto delta = omp::renderer().measure(*made.log, details.next(), made.entries, {});
   EXPECT_TRUE(delta.has_value());
   details.apply(std::move(delta).value());
   return details;
@@ -119,7 +119,7 @@ TEST(TextSizes, GrowsByDeltas) {
                                       {EntryType::message, user("[" + image("AAAA") + "]")}});
   TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 3; ++ordinal) {
-    auto delta = omp::renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
+    auto delta = omp::renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, {});
     ASSERT_TRUE(delta.has_value());
     EXPECT_EQ(delta->first, ordinal);
     details.apply(std::move(delta).value());
@@ -143,7 +143,7 @@ TEST(TextSizes, CountsUsageOnce) {
                                       {EntryType::message, task}});
   TextSizes details;
   for (Ordinal ordinal = 1; ordinal <= 4; ++ordinal) {
-    auto delta = omp::renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, nullptr);
+    auto delta = omp::renderer().measure(*made.log, details.next(), {made.entries[ordinal - 1]}, {});
     ASSERT_TRUE(delta.has_value());
     details.apply(std::move(delta).value());
   }
@@ -169,11 +169,12 @@ TEST(TextSizes, ReportsAShrunkLogAndCancellation) {
   CreateResult made = make_log({{EntryType::message, user("\"one\"")}});
   made.entries[0].length += 100;
   const TextSizes details;
-  const auto stale = omp::renderer().measure(*made.log, details.next(), made.entries, nullptr);
+  const auto stale = omp::renderer().measure(*made.log, details.next(), made.entries, {});
   ASSERT_FALSE(stale.has_value());
   EXPECT_EQ(stale.error().code, Errc::stale);
-  const std::atomic<bool> cancelled = true;
-  const auto interrupted = omp::renderer().measure(*made.log, details.next(), made.entries, &cancelled);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto interrupted = omp::renderer().measure(*made.log, details.next(), made.entries, stop.get_token());
   ASSERT_FALSE(interrupted.has_value());
   EXPECT_EQ(interrupted.error().code, Errc::interrupted);
 }

@@ -65,9 +65,8 @@ TEST_F(TextFormatTest, IsMountedLikeAnyOther) {
   Catalog catalog(testing::make_text_store(folder(), Disk::real()), "/home/dev");
   catalog.rescan();
   Vfs vfs(catalog, true);
-  const std::atomic<bool> never{false};
   const auto text_of = [&](const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     NodeId node = NodeId::root();
     for (const auto& name : std::filesystem::path(path)) {
       const auto found = vfs.lookup(call, node, name.string());

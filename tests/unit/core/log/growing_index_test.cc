@@ -58,7 +58,7 @@ class Follower {
       return false;
     }
     const auto entries = index_->new_entries(**growth);
-    auto delta = format_.renderer->measure(log_, sizes_.next(), entries, nullptr);
+    auto delta = format_.renderer->measure(log_, sizes_.next(), entries, {});
     EXPECT_TRUE(delta.has_value());
     const Ordinal before = index_->size();
     index_->apply(std::move(*growth));

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,7 +30,7 @@ std::string lines(std::size_t bytes) {
 }
 
 Result<std::shared_ptr<const LogSource>> open(const std::string& bytes) {
-  return ZstdLog::open(log_from_bytes(bytes), nullptr);
+  return ZstdLog::open(log_from_bytes(bytes), {});
 }
 
 std::string all_of(const LogSource& log) {
@@ -119,8 +118,9 @@ TEST(ZstdLogTest, StartIsReadAlone) {
 }
 
 TEST(ZstdLogTest, DecodingCanBeInterrupted) {
-  const std::atomic<bool> cancelled{true};
-  const auto log = ZstdLog::open(log_from_bytes(compressed(lines(1 << 20))), &cancelled);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto log = ZstdLog::open(log_from_bytes(compressed(lines(1 << 20))), stop.get_token());
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code, Errc::interrupted);
 }

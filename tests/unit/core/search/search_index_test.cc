@@ -471,8 +471,7 @@ TEST_F(SearchIndexTest, SessionsThatAreWrittenAllTheTimeAreReadOnce) {
   };
   const auto writer = IndexWriter::open(Disk::real(), folder);
   ASSERT_TRUE(writer) << writer.error().message;
-  const std::atomic<bool> stopping{false};
-  SessionIndexer sessions(stopping);
+  SessionIndexer sessions;
   for (unsigned look = 0; look < 5; ++look) {
     std::ofstream(log_path("busy"), std::ios::app) << message(5000 + look, "user", "more");
     const auto session = catalog.view()->by_id_prefix("busy");

@@ -1,10 +1,10 @@
 // Filters of queries that name nothing.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <functional>
 #include <string>
 
+#include "core/base/cancellation.h"
 #include "core/formats/omp/store/store.h"
 #include "core/search/search.h"
 #include "tests/support/temp_store.h"
@@ -47,8 +47,10 @@ TEST_F(QueryChecks, RolesNeedAnEntry) {
   EXPECT_EQ(refused(check_role, "other role:USER"), "");
   EXPECT_EQ(refused(check_role, "race role:usr"), "no entry has the role 'usr'; there are entries of user");
   EXPECT_EQ(refused(check_role, "race role:user agent:pi"), "no entry has the role 'user'");
-  const std::atomic<bool> cancelled{true};
-  EXPECT_EQ(search::check_role(catalog, *parse_query("role:usr"), &cancelled).error().code, Errc::interrupted);
+  std::stop_source stop;
+  stop.request_stop();
+  const Cancellation cancellation(stop.get_token());
+  EXPECT_EQ(search::check_role(catalog, *parse_query("role:usr")).error().code, Errc::interrupted);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/cancellation.h"
 #include "core/formats/omp/store/store.h"
 #include "core/json/utf8.h"
 #include "tests/support/temp_store.h"
@@ -163,10 +164,10 @@ TEST_F(SearchIn, SessionsWithTheWordMoreOftenComeFirst) {
 
 TEST_F(SearchIn, CancelledSearchesEnd) {
   put("one", "One", message("aaaa0001", "user", "race"));
-  const std::atomic<bool> cancelled{true};
-  Options options;
-  options.cancelled = &cancelled;
-  EXPECT_EQ(search(catalog, *parse_query("race"), options).error().code, Errc::interrupted);
+  std::stop_source stop;
+  stop.request_stop();
+  const Cancellation cancellation(stop.get_token());
+  EXPECT_EQ(search(catalog, *parse_query("race"), Options()).error().code, Errc::interrupted);
 }
 
 }  // namespace

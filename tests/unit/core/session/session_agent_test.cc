@@ -146,7 +146,7 @@ class ForeignSession : public ::testing::Test {
     session = catalog.at({"-work", "1111.jsonl"});
   }
   Result<Found> find(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     Result<Found> found = Found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     for (const auto& name : std::filesystem::path(path)) {
       found = found ? vfs.lookup(call, found->attr.node, name.string()) : found;
@@ -154,13 +154,13 @@ class ForeignSession : public ::testing::Test {
     return found;
   }
   std::string link(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto found = find(path);
     const auto target = found ? vfs.readlink(call, found->attr.node) : Result<std::string>(found.error());
     return target ? *target : "error: " + target.error().message;
   }
   std::vector<std::string> list(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto found = find(path);
     const auto dir = found ? vfs.opendir(call, found->attr.node) : Result<OpenDirPtr>(found.error());
     std::vector<std::string> names;
@@ -173,7 +173,6 @@ class ForeignSession : public ::testing::Test {
     return names;
   }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;
@@ -215,7 +214,7 @@ TEST_F(ForeignSession, FolderOfAnAgentGoesWithItsLastSession) {
   std::filesystem::remove(temp.log("-work", "1111"));
   catalog.rescan();
   EXPECT_THAT(list("by-agent"), ElementsAre(".", ".."));
-  RequestContext call{&never};
+  auto call = RequestContext::in_pool();
   EXPECT_FALSE(vfs.getattr(call, folder->attr.node));
 }
 

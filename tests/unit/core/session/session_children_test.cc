@@ -51,7 +51,7 @@ class SessionChildren : public ::testing::Test {
   }
 
   Result<Found> find(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     Result<Found> found = Found{{NodeId::root(), 1, FileType::directory, CacheTtl::moment, 0, 0}, CacheTtl::moment};
     for (const auto& name : std::filesystem::path(path)) {
       found = found ? vfs.lookup(call, found->attr.node, name.string()) : found;
@@ -59,13 +59,13 @@ class SessionChildren : public ::testing::Test {
     return found;
   }
   std::string link(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto found = find(path);
     const auto target = found ? vfs.readlink(call, found->attr.node) : Result<std::string>(found.error());
     return target ? *target : "error: " + target.error().message;
   }
   std::vector<std::string> list(const std::string& path) {
-    RequestContext call{&never};
+    auto call = RequestContext::in_pool();
     const auto found = find(path);
     const auto dir = found ? vfs.opendir(call, found->attr.node) : Result<OpenDirPtr>(found.error());
     std::vector<std::string> names;
@@ -78,7 +78,6 @@ class SessionChildren : public ::testing::Test {
     return names;
   }
 
-  const std::atomic<bool> never{false};
   TempStore temp;
   Catalog catalog;
   Vfs vfs;

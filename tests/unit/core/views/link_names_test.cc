@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/cancellation.h"
 #include "core/formats/omp/store/agent_dir.h"
 #include "core/formats/omp/store/store.h"
+#include "tests/support/foreign_store.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -136,6 +138,29 @@ TEST_F(LinkNamesTest, NamesBelongToOneFolder) {
   EXPECT_EQ(names.find(mine, *view, minute + "-mine"), session("aaaa"));
   EXPECT_EQ(names.find(mine, *view, minute + "-theirs"), nullptr) << "the session is in another project";
   EXPECT_EQ(names.find(mine + 1, *view, minute + "-mine"), nullptr);
+}
+
+/// The reader of a log goes away while it is opened.
+class LeavingStore : public testing::ForeignStore {
+ public:
+  using ForeignStore::ForeignStore;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> open(const LogPlace& /*place*/) const override {
+    reader.request_stop();
+    return Error{Errc::interrupted, "the reader is gone"};
+  }
+  mutable std::stop_source reader;
+};
+
+TEST_F(LinkNamesTest, WordsOfAReadingThatWasCancelledAreNotKept) {
+  write("one", header("one", ""));
+  const auto store = std::make_shared<LeavingStore>(temp.root());
+  Catalog leaving(StoreSet(store), "/home/dev", "");
+  leaving.rescan();
+  const auto found = leaving.view()->by_id_prefix("one");
+  ASSERT_TRUE(found);
+  const Cancellation cancellation(store->reader.get_token());
+  EXPECT_EQ(slugs.read({found}).error().code, Errc::interrupted);
+  EXPECT_TRUE(slugs.needs_log(*found));
 }
 
 }  // namespace

@@ -116,8 +116,9 @@ TEST(LogLimits, ManyDistinctTypesKeepTheirNames) {
 }
 
 TEST(LogLimits, CancelledScanStops) {
-  const std::atomic<bool> cancelled = true;
-  auto index = omp::reader().index(*log_from_bytes(chain(10)), {&cancelled});
+  std::stop_source stop;
+  stop.request_stop();
+  auto index = omp::reader().index(*log_from_bytes(chain(10)), stop.get_token());
   ASSERT_FALSE(index.has_value());
   EXPECT_EQ(index.error().code, Errc::interrupted);
 }

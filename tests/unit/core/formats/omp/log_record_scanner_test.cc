@@ -2,7 +2,6 @@
 // whatever the log holds.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <random>
 #include <string>
 #include <vector>
@@ -125,11 +124,11 @@ TEST(RecordScanner, EndsWhereALogWasTruncated) {
 TEST(RecordScanner, StopsWhenCancelled) {
   const std::string bytes = chain(10'000);
   const auto log = log_from_bytes(bytes);
-  std::atomic<bool> cancelled{false};
-  LogWindow window(*log, bytes.size(), &cancelled);
+  std::stop_source stop;
+  LogWindow window(*log, bytes.size(), stop.get_token());
   RecordScanner scanner(window, {}, false, log.get());
   ASSERT_TRUE(scanner.next());
-  cancelled = true;
+  stop.request_stop();
   auto record = scanner.next();
   while (record && *record != nullptr) {
     record = scanner.next();
