@@ -252,7 +252,7 @@ them; reading changes nothing in the logs.
     recent/            the 50 sessions that changed last, newest first; `recent/1` is the newest
     search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
-    history/           the prompts that were typed to omp, one file a day, newest first
+    history/           the prompts that were typed to agents, one file a day, newest first
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
 

@@ -168,11 +168,13 @@ class DayTexts {
   std::size_t kept_ = 0;  // the bytes of the texts of all finished days
 };
 
-/// The histories that exist or may appear.
+/// The histories that exist, or cannot be looked at.
 std::vector<const PromptHistory*> histories_of(const StoreSet& stores) {
   std::vector<const PromptHistory*> all;
   for (const auto& store : stores) {
-    if (const PromptHistory* history = store->prompt_history()) {
+    const PromptHistory* history = store->prompt_history();
+    const auto state = history != nullptr ? history->state() : Result<PromptHistory::State>(Errc::not_found, "");
+    if (state || state.error().code != Errc::not_found) {
       all.push_back(history);
     }
   }
@@ -188,9 +190,9 @@ Result<void> read_one(const PromptHistory& history, const PromptHistory::Span& s
   return done || done.error().code == Errc::not_found ? Result<void>() : done;
 }
 
-/// Prompts of several histories have to be sorted, and so kept.
+/// Prompts of several histories have to be sorted, and so kept. `is_whole` is cleared if one could not be read.
 Result<void> read_all(const std::vector<const PromptHistory*>& histories, const PromptHistory::Span& span,
-                      DayTexts& into) {
+                      DayTexts& into, bool& is_whole) {
   std::vector<Prompt> all;
   std::optional<Error> failed;
   std::size_t count = 0;
@@ -210,6 +212,7 @@ Result<void> read_all(const std::vector<const PromptHistory*>& histories, const 
   if (count == 0 && failed) {
     return *failed;
   }
+  is_whole = is_whole && !failed;
   std::stable_sort(all.begin(), all.end(),
                    [](const Prompt& one, const Prompt& other) { return one.time_s > other.time_s; });
   for (const Prompt& prompt : all) {
@@ -218,9 +221,10 @@ Result<void> read_all(const std::vector<const PromptHistory*>& histories, const 
   return {};
 }
 
-Result<void> read(const StoreSet& stores, const PromptHistory::Span& span, DayTexts& into) {
+Result<void> read(const StoreSet& stores, const PromptHistory::Span& span, DayTexts& into, bool& is_whole) {
   const auto histories = histories_of(stores);
-  RETURN_IF_ERROR(histories.size() == 1 ? read_one(*histories.front(), span, into) : read_all(histories, span, into));
+  RETURN_IF_ERROR(histories.size() == 1 ? read_one(*histories.front(), span, into)
+                                        : read_all(histories, span, into, is_whole));
   into.finish();
   return {};
 }
@@ -246,15 +250,18 @@ std::optional<std::uint32_t> day_named(std::string_view name) {
   return name_of_day(number) == name ? std::optional(number) : std::nullopt;
 }
 
-Result<std::vector<Day>> prompt_days(const StoreSet& stores) {
+Result<Days> prompt_days(const StoreSet& stores) {
   DayTexts texts;
-  RETURN_IF_ERROR(read(stores, {}, texts));
-  return std::move(texts.days());
+  Days days;
+  RETURN_IF_ERROR(read(stores, {}, texts, days.are_whole));
+  days.days = std::move(texts.days());
+  return days;
 }
 
 Result<std::string> text_of(const StoreSet& stores, const Day& day) {
   DayTexts texts;
-  RETURN_IF_ERROR(read(stores, day.span, texts));
+  bool is_whole = true;
+  RETURN_IF_ERROR(read(stores, day.span, texts, is_whole));
   return std::move(texts.text());
 }
 
@@ -323,8 +330,9 @@ Result<ShownDaysPtr> RecentHistory::run(const StoreSet& stores) {
   made.begun = Clock::now();
   made.states = states_of(stores);
   made.is_settled = are_settled(made.states);
-  ASSIGN_OR_RETURN(auto days, prompt_days(stores));
-  return keep(std::move(made), std::move(days));
+  ASSIGN_OR_RETURN(auto found, prompt_days(stores));
+  made.is_settled = made.is_settled && found.are_whole;
+  return keep(std::move(made), std::move(found.days));
 }
 
 ShownDaysPtr RecentHistory::keep(ShownDays made, std::vector<Day> days) {

@@ -69,9 +69,14 @@ std::string name_of_day(std::uint32_t number);
 /// The number of the day with this name; nothing for other words.
 std::optional<std::uint32_t> day_named(std::string_view name);
 
-/// The days that have prompts, newest first; none without a history. A history that cannot be read does not hide the
-/// others. Errors: those of PromptHistory::read but not_found, if none can be read.
-Result<std::vector<Day>> prompt_days(const StoreSet& stores);
+/// Newest first.
+struct Days {
+  std::vector<Day> days;
+  bool are_whole = true;  // each history was read
+};
+/// The days that have prompts; none without a history. A history that cannot be read does not hide the others. Errors:
+/// those of PromptHistory::read but not_found, if none can be read.
+Result<Days> prompt_days(const StoreSet& stores);
 
 /// The prompts of the day, newest first: for each a heading with time, working directory and session, and the text.
 /// Control characters are made visible. Errors: as prompt_days.
@@ -88,7 +93,7 @@ struct ShownDay {
 struct ShownDays {
   std::vector<ShownDay> days;                               // newest first
   std::vector<std::optional<PromptHistory::State>> states;  // of the histories, before they were read
-  bool is_settled = false;                                  // the states were old when the reading began
+  bool is_settled = false;  // the states were old when the reading began, and each history was read
   std::chrono::steady_clock::time_point begun;
   /// Null if the day has no prompt.
   [[nodiscard]] const ShownDay* find(std::uint32_t number) const;

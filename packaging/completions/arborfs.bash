@@ -167,7 +167,7 @@ _arborfs() {
     umount | completion) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --title --since --until --role --tool --label --help' ;;
-    history) options='--json --store --agent-dir --limit --project --help' ;;
+    history) options='--json --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     text) options='--json --store --agent-dir --code --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;

@@ -71,7 +71,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'P
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tail -d 'Print the last line of each session that changes'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
-complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a history -d 'List the prompts that were typed to omp, or add one'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a history -d 'List the prompts that were typed to agents, or add one'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stats -d 'Sum up tokens and cost, each message once'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a resume -d 'Continue a session: run its agent in its working directory'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Append a message'
@@ -105,7 +105,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from search history" -f
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history" -s n -l limit -x -d 'List at most this many'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s p -l project -x -d 'List only this project'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search stats resume prune" -s a -l agent -x -d 'List only sessions of this agent'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -f
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day project model agent session' -d 'How rows are grouped'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l since -x -d 'Only messages of this day or later'

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -104,9 +106,21 @@ std::vector<Citation> citations_in(const std::string& text) {
     return found;
   }
   const std::string joined = in_one_line(text);
-  for (auto at = std::sregex_iterator(joined.begin(), joined.end(), kCitation); at != std::sregex_iterator(); ++at) {
-    const std::string page = place_of((*at)[1]);
-    const std::string numbers = (*at)[2];
+  for (std::size_t at = joined.find(".md"); at != std::string::npos; at = joined.find(".md", at + 1)) {
+    std::size_t word = at;  // searching only where a page may be named takes a tenth of the time
+    while (word > 0 && (std::isalnum(static_cast<unsigned char>(joined[word - 1])) != 0 || joined[word - 1] == '_' ||
+                        joined[word - 1] == '/')) {
+      --word;
+    }
+    using namespace std::regex_constants;  // NOLINT(google-build-using-namespace): its flags alone
+    const auto flags = word == 0 ? match_continuous : match_continuous | match_prev_avail;
+    std::smatch cited;
+    if (!std::regex_search(joined.cbegin() + static_cast<std::ptrdiff_t>(word), joined.cend(), cited, kCitation,
+                           flags)) {
+      continue;
+    }
+    const std::string page = place_of(cited[1]);
+    const std::string numbers = cited[2];
     found.push_back({page, ""});
     for (auto one = std::sregex_iterator(numbers.begin(), numbers.end(), kOne); one != std::sregex_iterator(); ++one) {
       found.push_back({page, one->str()});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -180,8 +181,14 @@ TEST(Layering, LibrariesStayInTheirRooms) {
   }
 }
 
+/// Lines without one of the words cannot match, and a regular expression would take a hundred times as long to say so.
+bool has_word(const std::string& line, const std::vector<const char*>& words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return line.find(word) < line.size(); });
+}
+
 /// What only the folder of a format may know: the ending of its logs and omp's dialects.
 const std::regex kOfAFormat(R"(\.jsonl"|\bDialect::|\bomp1[38]\b|core/formats/)");
+const std::vector<const char*> kWordsOfAFormat = {"jsonl", "Dialect", "omp1", "core/formats/"};
 
 /// The files outside core/formats that may have such words, and why.
 const std::map<std::string, std::string> kNamesAFormat = {
@@ -200,7 +207,7 @@ TEST(Layering, OnlyFormatsKnowTheirLogs) {
     }
     std::ifstream in(kRoot / file);
     for (std::string line; std::getline(in, line);) {
-      if (std::regex_search(line.substr(0, line.find("//")), kOfAFormat)) {
+      if (has_word(line, kWordsOfAFormat) && std::regex_search(line.substr(0, line.find("//")), kOfAFormat)) {
         naming.insert(file);
         EXPECT_EQ(kNamesAFormat.count(file), 1U) << file << " knows a format: " << line;
       }
@@ -236,6 +243,19 @@ const std::regex kChangesADisk(
     R"(|(fs|filesystem)::(copy\w*|rename|remove\w*|create_\w+|resize_file|permissions|last_write_time)\()"
     R"(|std::(o?fstream|rename)\b|\b(fopen|filebuf)\b|\bO_(CREAT|TMPFILE|TRUNC)\b)");
 
+const std::vector<const char*> kWordsOfChanges = {"fs::",  "filesystem::", "fstream", "std::rename",
+                                                  "fopen", "filebuf",      "O_"};
+
+/// A name of the global namespace: `::` without a name before it.
+bool has_global_name(const std::string& code) {
+  for (std::size_t at = code.find("::"); at != std::string::npos; at = code.find("::", at + 2)) {
+    if (at == 0 || (std::isalnum(static_cast<unsigned char>(code[at - 1])) == 0 && code[at - 1] != '_')) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// The files that may make such calls, and why.
 const std::map<std::string, std::string> kChangesNoStore = {
     {"core/os/disk.cc", "the disk itself"},
@@ -260,7 +280,8 @@ TEST(Layering, DiskIsChangedOnlyThroughDisk) {
     std::ifstream in(kRoot / file);
     for (std::string line; std::getline(in, line);) {
       const std::string code = line.substr(0, line.find("//"));
-      if (std::regex_search(code, kChangesADisk)) {
+      const bool may = has_global_name(code) || has_word(code, kWordsOfChanges);
+      if (may && std::regex_search(code, kChangesADisk)) {
         changing.insert(file);
         EXPECT_EQ(kChangesNoStore.count(file), 1U) << file << " changes the disk without Disk: " << line;
       }

@@ -126,12 +126,15 @@ void Grammar::add_choice(CLI::App* sub) {
 
 void Grammar::add_history() {
   CLI::App* history =
-      add_with_store("history", run_history, "List the prompts that were typed to omp, or add one", Access::look);
+      add_with_store("history", run_history, "List the prompts that were typed to agents, or add one", Access::look);
   history
       ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_project(history);
+  history->add_option("-a,--agent", into_.agent, "Only prompts that were typed to this agent; for add, the agent")
+      ->option_text("AGENT")
+      ->check(needs("an agent"));
   history
       ->add_option("QUERY", into_.query,
                    "Words that the prompts contain; default: all prompts. add TEXT: adds a prompt")

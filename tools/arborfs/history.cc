@@ -1,4 +1,4 @@
-// arborfs history: the prompts that were typed to omp, and adding one.
+// arborfs history: the prompts that were typed to agents, and adding one.
 #include "core/views/history.h"
 
 #include <algorithm>
@@ -40,18 +40,23 @@ Result<Stores> stores_with_history(const CommandLine& line, Access access) {
   ASSIGN_OR_RETURN(const auto found, find_stores(chosen, access));
   Stores stores;
   for (const FoundStore& one : found) {
-    if (one.store && one.store->prompt_history() != nullptr) {
+    const bool is_meant = line.agent.empty() || one.agent == line.agent;
+    if (is_meant && one.store && one.store->prompt_history() != nullptr) {
       stores.push_back(one.store);
-    } else if (one.refused && chosen.empty() && one.agent == "omp") {
+    } else if (is_meant && one.refused && chosen.empty() && one.agent == "omp") {
       return *one.refused;
     }
   }
   if (stores.empty()) {
     return Error{Errc::not_found,
-                 "omp is the only agent whose prompt history arborfs reads; name its folder with "
-                 "--store omp=DIR"};
+                 "arborfs reads the prompt histories of omp, claude and codex; name the folder of one with --store "
+                 "AGENT=DIR"};
   }
   return stores;
+}
+
+bool has_history(const std::shared_ptr<Store>& store) {
+  return store->prompt_history()->state().has_value();
 }
 
 Error no_history(const Stores& stores) {
@@ -106,13 +111,21 @@ void print_json(const Prompts& prompts, Terminal& io) {
   io.out << terminal_safe_json(all.str()) << "\n";
 }
 
+/// With the agents, if there are histories of several.
 void print_table(const Prompts& prompts, Terminal& io) {
-  Table table({{"TIME"}, {"PROJECT"}, {"PROMPT", false, true}});
+  using Columns = std::vector<Table::Column>;
+  const bool has_agents = prompts.histories > 1;
+  Table table(has_agents ? Columns{{"TIME"}, {"AGENT"}, {"PROJECT"}, {"PROMPT", false, true}}
+                         : Columns{{"TIME"}, {"PROJECT"}, {"PROMPT", false, true}});
   for (const Typed& typed : prompts.found) {
     const Prompt& prompt = typed.prompt;
-    table.add({time_words(printable(prompt.time_s) * 1'000'000'000),
-               visible_line(names::project_name(prompt.cwd, home_of(io)), kTitleCharacters),
-               visible_line(prompt.text, kLongestLine)});
+    std::vector<std::string> cells{time_words(printable(prompt.time_s) * 1'000'000'000)};
+    if (has_agents) {
+      cells.emplace_back(typed.agent);
+    }
+    cells.push_back(visible_line(names::project_name(prompt.cwd, home_of(io)), kTitleCharacters));
+    cells.push_back(visible_line(prompt.text, kLongestLine));
+    table.add(std::move(cells));
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -146,7 +159,8 @@ int add(const CommandLine& line, Terminal& io) {
     return fail(io, stores.error());
   }
   std::error_code failed;
-  PromptHistory& history = *stores->front()->prompt_history();
+  const auto existing = std::find_if(stores->begin(), stores->end(), has_history);
+  PromptHistory& history = *(existing == stores->end() ? stores->front() : *existing)->prompt_history();
   const auto done = history.add({0, text_to_add(line, io), std::filesystem::current_path(failed).string(), ""}, {});
   if (!done) {
     return fail(io, done.error());

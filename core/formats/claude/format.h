@@ -21,6 +21,9 @@ std::string own_dir();
 /// (claude/FORMAT.md A1). Nothing if $CLAUDE_CONFIG_DIR names one.
 std::optional<std::string> other_dir();
 
+/// The prompts typed to Claude Code in that folder (claude/FORMAT.md A7). `disk` outlives it.
+std::unique_ptr<PromptHistory> prompt_history(const std::string& config_dir, Disk& disk);
+
 /// The store in that folder, which need not exist. `disk` outlives it.
 std::shared_ptr<arborfs::Store> make_store(const std::string& config_dir, Disk& disk);
 

@@ -207,7 +207,8 @@ std::shared_ptr<const LogSource> OutsideTitles::with_title(const LogPlace& place
 /// one session.
 class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
-  Store(StorePaths paths, Disk& disk) : arborfs::Store(claude::format(), std::move(paths), disk) {}
+  Store(const StorePaths& paths, Disk& disk)
+      : arborfs::Store(claude::format(), paths, disk, make_no_blobs(), claude::prompt_history(paths.agent_dir, disk)) {}
 
   [[nodiscard]] bool is_log_name(std::string_view file) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
@@ -500,7 +501,7 @@ std::shared_ptr<arborfs::Store> make_store(const std::string& config_dir, Disk& 
   StorePaths paths;
   paths.agent_dir = resolved_path(config_dir);
   paths.sessions = paths.agent_dir + "/projects";
-  return std::make_shared<Store>(std::move(paths), disk);
+  return std::make_shared<Store>(paths, disk);
 }
 
 }  // namespace arborfs::claude

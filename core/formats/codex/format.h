@@ -19,6 +19,9 @@ const Format& document_format();
 /// Codex's default folder: $CODEX_HOME, else ~/.codex.
 std::string own_dir();
 
+/// The prompts typed to Codex in that folder (codex/FORMAT.md A8). `disk` outlives it.
+std::unique_ptr<PromptHistory> prompt_history(const std::string& home, Disk& disk);
+
 /// The store in that folder, which need not exist. `disk` outlives it.
 std::shared_ptr<arborfs::Store> make_store(const std::string& home, Disk& disk);
 

@@ -228,10 +228,10 @@ void ThreadDatabase::refresh() const {
 /// The logs have the places `sessions/<thread>.jsonl`, which are not files.
 class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
-  Store(StorePaths paths, Disk& disk)
-      : arborfs::Store(codex::format(), std::move(paths), disk),
-        names_(this->paths().agent_dir),
-        database_(this->paths().agent_dir, disk) {}
+  Store(const StorePaths& paths, Disk& disk)
+      : arborfs::Store(codex::format(), paths, disk, make_no_blobs(), codex::prompt_history(paths.agent_dir, disk)),
+        names_(paths.agent_dir),
+        database_(paths.agent_dir, disk) {}
 
   /// Codex resumes no thread in a document.
   [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
@@ -730,7 +730,7 @@ std::shared_ptr<arborfs::Store> make_store(const std::string& home, Disk& disk) 
   StorePaths paths;
   paths.agent_dir = resolved_path(home);
   paths.sessions = paths.agent_dir;
-  return std::make_shared<Store>(std::move(paths), disk);
+  return std::make_shared<Store>(paths, disk);
 }
 
 }  // namespace arborfs::codex

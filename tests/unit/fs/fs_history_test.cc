@@ -180,8 +180,8 @@ TEST_F(FsHistoryTest, HistoriesOfSeveralStoresAreOne) {
   program.run(testing::kHistory13 + "INSERT INTO history(prompt, created_at) VALUES('between', 1771290000)");
   Catalog both(StoreSet({omp::open_store(temp.root()), omp::open_store(other.root())}), "/home/dev", "");
   const auto days = history::prompt_days(both.stores());
-  ASSERT_EQ(days->size(), 2U);
-  EXPECT_THAT(*history::text_of(both.stores(), days->front()),
+  ASSERT_EQ(days->days.size(), 2U);
+  EXPECT_THAT(*history::text_of(both.stores(), days->days.front()),
               "# 2026-02-17\n\n## 04:46:40\n\n## two\n^[[2J\n\n## 02:00:00\n\nbetween\n\n## 00:00:00  "
               "/work/pi\n\nlate\n");
 }

@@ -16,6 +16,7 @@ namespace arborfs::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CommandHistory : public ::testing::Test {
  protected:
@@ -95,8 +96,8 @@ TEST_F(CommandHistory, AHistoryThatIsAbsentOrDamagedIsAnError) {
   EXPECT_EQ(terminal.err.str(), "arborfs: the prompt history " + store.root() +
                                     "/history.db: cannot query the database: it is damaged, or not an SQLite "
                                     "database\n");
-  EXPECT_EQ(terminal.run({"history", "--store=claude=" + store.root()}), kFailed);
-  EXPECT_THAT(terminal.err.str(), HasSubstr("omp is the only agent"));
+  EXPECT_EQ(terminal.run({"history", "--store=goat=" + store.root()}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("histories of omp, claude and codex"));
 }
 
 TEST_F(CommandHistory, OneHistoryThatCannotBeReadDoesNotHideTheOthers) {
@@ -105,6 +106,22 @@ TEST_F(CommandHistory, OneHistoryThatCannotBeReadDoesNotHideTheOthers) {
   std::ofstream(other.root() + "/history.db") << std::string(4096, 'x');
   EXPECT_THAT(listed({"--store=omp=" + other.root(), "last"}), HasSubstr("work-web"));
   EXPECT_THAT(terminal.err.str(), HasSubstr(other.root()));
+}
+
+TEST_F(CommandHistory, PromptsOfSeveralAgentsAreListedTogetherAndByAgent) {
+  make_three();
+  const testing::TempStore claude;
+  std::ofstream(claude.root() + "/history.jsonl")
+      << R"({"display":"typed to claude","pastedContents":{},"timestamp":1771400000000,"project":"/work/web"})"
+      << "\n";
+  const std::string both = "--store=claude=" + claude.root();
+  EXPECT_EQ(listed({both, "-n", "2"}),
+            "TIME              AGENT   PROJECT   PROMPT\n"
+            "2026-02-18 17:53  omp     work-web  last\n"
+            "2026-02-18 07:33  claude  work-web  typed to claude\n");
+  EXPECT_THAT(listed({both, "--agent", "claude"}), Not(HasSubstr("last")));
+  EXPECT_EQ(history({both, "-a", "claude", "add", "one more"}), kDone) << terminal.err.str();
+  EXPECT_THAT(listed({both, "-a", "claude", "-n1"}), HasSubstr("one more"));
 }
 
 TEST_F(CommandHistory, TimesThatAreNoneArePrintedAsTheNearestOnes) {
