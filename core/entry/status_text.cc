@@ -249,6 +249,7 @@ them; reading changes nothing in the logs.
     projects/          one folder per working directory, with one folder per session
     by-id/             every session by its id; a unique prefix of an id is found too
     by-agent/          the sessions of each agent, by their ids
+    tags/              the sessions with a tag: `echo blue > projects/PROJECT/SESSION/tags`
     recent/            the 50 sessions that changed last, newest first; `recent/1` is the newest
     search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
@@ -258,8 +259,8 @@ them; reading changes nothing in the logs.
 
 `search/` looks empty; open a folder named after a query. The folder `search/QUERY/` has a link to each session whose
 texts contain all words of the query, best first, `excerpts.md` with the matching passages, and `hits.json` with the same
-data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `role:` `tool:` `label:`
-`after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks.
+data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `tag:` `role:` `tool:`
+`label:` `after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. In it, the file
 `cwd` has the full path, and `by-title/` has links such as `2026-02-16 fix-the-flaky-upload-test`. A session's folder has

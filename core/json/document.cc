@@ -620,6 +620,14 @@ Text& Text::add(std::string_view key, std::string_view text) {
   return *this;
 }
 
+Text Text::array_of(const std::vector<std::string>& texts) {
+  Text array = Text::array();
+  for (const std::string& text : texts) {
+    array.item(text);
+  }
+  return array;
+}
+
 Text& Text::item(std::string_view text) {
   item_json("");
   stringify_string(text, text_);

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace arborfs::json {
 
@@ -49,6 +50,7 @@ class Text {
  public:
   static Text object() { return {'{', '}'}; }
   static Text array() { return {'[', ']'}; }
+  static Text array_of(const std::vector<std::string>& texts);
   /// An array with each item on a line of its own.
   static Text lines() { return {'[', ']', "\n"}; }
 

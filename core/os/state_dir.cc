@@ -1,12 +1,15 @@
 #include "core/os/state_dir.h"
 
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -104,6 +107,20 @@ Result<std::string> read_private_file(const Dir& folder, const std::string& name
     return Error{Errc::too_large, "the state file " + name + " is too large to have been written by arborfs"};
   }
   return file->read(0, st->size);
+}
+
+FolderLock::FolderLock(const Dir& folder, std::chrono::milliseconds patience) : fd_(folder.fd()) {
+  constexpr std::chrono::milliseconds kBetweenTries{1};
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (!(is_held_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (is_held_) {
+    ::flock(fd_, LOCK_UN);
+  }
 }
 
 }  // namespace arborfs

@@ -4,6 +4,7 @@
 // setenv meanwhile.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -30,5 +31,20 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
                                   bool sync = true);
 /// The content of such a file; "" if it does not exist. Errors: too_large, and those of opening and reading it.
 Result<std::string> read_private_file(const Dir& folder, const std::string& name);
+
+/// Locks a state folder against other threads and processes while it lives. It is held only briefly; the wait is
+/// limited, so that a process that was stopped while holding it does not block the others. `folder` outlives it.
+class FolderLock {
+ public:
+  explicit FolderLock(const Dir& folder, std::chrono::milliseconds patience = std::chrono::milliseconds(500));
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  [[nodiscard]] bool is_held() const { return is_held_; }
+
+ private:
+  const int fd_;
+  bool is_held_ = false;
+};
 
 }  // namespace arborfs

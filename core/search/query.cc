@@ -46,7 +46,8 @@ class Parts {
     }
   }
   std::string take_filter() {
-    constexpr std::string_view kFilters[] = {"agent", "project", "title", "role", "tool", "label", "after", "before"};
+    constexpr std::string_view kFilters[] = {"agent", "project", "title", "tag",   "role",
+                                             "tool",  "label",   "after", "before"};
     for (const std::string_view name : kFilters) {
       if (rest_.starts_with(name) && rest_.size() > name.size() + 1 && rest_[name.size()] == ':' &&
           rest_[name.size() + 1] != ':' && !json::is_space(rest_[name.size() + 1])) {
@@ -102,6 +103,7 @@ Result<void> take_filter(Query& query, const Part& part) {
   std::string& filter = part.filter == "agent"     ? query.agent
                         : part.filter == "project" ? query.project
                         : part.filter == "title"   ? query.title
+                        : part.filter == "tag"     ? query.tag
                         : part.filter == "role"    ? query.role
                         : part.filter == "tool"    ? query.tool
                                                    : query.label;
@@ -111,7 +113,7 @@ Result<void> take_filter(Query& query, const Part& part) {
 
 bool is_empty(const Query& query) {
   return query.wanted.empty() && query.agent.empty() && query.project.empty() && query.title.empty() &&
-         !query.filters_entries();
+         query.tag.empty() && !query.filters_entries();
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Query {
   std::string agent;
   std::string project;  // the name, a part of it, or the working directory
   std::string title;    // folded; a part of it
+  std::string tag;
   // Filters on entries: words are looked for only in entries that pass.
   std::string role;                       // as in an entry's file name: user, assistant, toolResult, or a type
   std::string tool;                       // folded; the name of a tool that the entry calls

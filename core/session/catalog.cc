@@ -116,6 +116,8 @@ Catalog::Catalog(StoreSet stores, std::string home, const std::string& state,
       documents_(std::make_unique<ViewCache>()),
       loaded_(most_index_bytes ? std::make_unique<LoadedIndexes>(*most_index_bytes) : nullptr),
       states_(states_in(state)),
+      notes_(std::make_unique<Notes>(state.empty() ? "" : data_path("notes"),
+                                     stores_.begin() == stores_.end() ? Disk::real() : stores_.at(0)->disk())),
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 

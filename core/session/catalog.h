@@ -22,6 +22,7 @@
 #include "core/os/submounts.h"
 #include "core/session/catalog_view.h"
 #include "core/session/change_feed.h"
+#include "core/session/notes.h"
 #include "core/session/session.h"
 #include "core/session/store_state.h"
 #include "core/store/blob_store.h"
@@ -130,6 +131,11 @@ class Catalog {
   /// The data that arborfs keeps for the sessions of a store.
   [[nodiscard]] StoreState& state(std::uint8_t store) const;
   [[nodiscard]] StoreState& state_of(const Session& session) const { return state(session.store_number()); }
+  /// What users noted about sessions, kept in $XDG_DATA_HOME/arborfs/notes/; in memory without a state folder.
+  [[nodiscard]] Notes& notes() const { return *notes_; }
+  [[nodiscard]] Result<Notes::Tags> tags_of(const Session& session) const {
+    return notes_->tags(Notes::key_of(session));
+  }
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   /// Projects, terminals or recent changed, but no single session.
@@ -180,6 +186,7 @@ class Catalog {
   const std::unique_ptr<LoadedIndexes> loaded_;         // null: no bound
   std::atomic<std::uint32_t> generations_{0};           // the last number given
   const std::vector<std::unique_ptr<OfStore>> states_;  // by the store's number
+  const std::unique_ptr<Notes> notes_;
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
   std::atomic<bool> has_submounts_{false};

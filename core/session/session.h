@@ -182,6 +182,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void begin_anew();
   /// Reads again where the leaf was moved to (LeafStore). Publishes a change.
   void reload_leaf();
+  /// Publishes that something is shown differently that is no part of the log, such as a tag.
+  void publish_touched() { publish(Change{}); }
   /// Why the last write to it failed, in words; "" if it did not.
   void set_write_error(std::string text);
   [[nodiscard]] std::string write_error() const {

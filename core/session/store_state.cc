@@ -1,12 +1,9 @@
 #include "core/session/store_state.h"
 
-#include <sys/file.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -393,32 +390,6 @@ namespace {
 constexpr std::size_t kLongestStem = 200;
 /// The kept entries and the last command, which may be larger.
 constexpr std::size_t kMostRead = 2 * ErasedEntries::kKeptBytes + (64 << 20);
-
-/// Locks a state folder against other threads and processes while it lives. It is held only briefly; the wait is
-/// limited, so that a process that was stopped while holding it does not block the others.
-class FolderLock {
- public:
-  explicit FolderLock(const Dir& folder) : fd_(folder.fd()) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (!(held_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0) && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(kBetweenTries);
-    }
-  }
-  ~FolderLock() {
-    if (held_) {
-      ::flock(fd_, LOCK_UN);
-    }
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-  [[nodiscard]] bool is_held() const { return held_; }
-
- private:
-  static constexpr std::chrono::milliseconds kPatience{500};
-  static constexpr std::chrono::milliseconds kBetweenTries{1};
-  const int fd_;
-  bool held_ = false;
-};
 
 Error locked() {
   return {Errc::busy, "another arborfs process is using the state folder; try again"};

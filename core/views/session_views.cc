@@ -240,6 +240,15 @@ ContentResult make_title(const ViewRequest& request) {
   return literal_content(title.empty() ? "" : visible_line(title, kWholeTitle) + "\n");
 }
 
+ContentResult make_tags(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto tags, request.catalog.tags_of(request.session));
+  std::string lines;
+  for (const std::string& tag : tags) {
+    lines += tag + "\n";
+  }
+  return literal_content(lines);
+}
+
 /// The raw bytes of a log that is decoded.
 class RawBytes final : public LogSource {
  public:
@@ -314,6 +323,7 @@ ContentResult make_startup(const ViewRequest& request) {
 constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
+    ViewRow{"tags", Depth::head, Validity::text, MadeFrom::memory, make_tags},
     ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size},
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},

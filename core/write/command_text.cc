@@ -40,6 +40,19 @@ Result<JsonCommand> JsonCommand::parse(std::string_view text, std::initializer_l
 
 namespace {
 
+/// Nothing unless the value is a list of texts.
+std::optional<std::vector<std::string>> list_of_texts(const json::Value& value) {
+  std::vector<std::string> texts;
+  for (const json::Value* item = value.IsArray() ? value.Begin() : nullptr; item != nullptr && item != value.End();
+       ++item) {
+    if (!item->IsString()) {
+      return std::nullopt;
+    }
+    texts.emplace_back(json::as_string(*item));
+  }
+  return value.IsArray() ? std::optional(std::move(texts)) : std::nullopt;
+}
+
 Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
   json::Document command;
   if (!json::parse(text, command) || !command.IsObject()) {
@@ -51,11 +64,8 @@ Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
     const json::Value& value = member.value;
     if (key == "name" && value.IsString()) {
       wanted.name = json::as_string(value);
-    } else if (key == "files" && value.IsArray() &&
-               std::all_of(value.Begin(), value.End(), [](const auto& file) { return file.IsString(); })) {
-      for (const json::Value& file : value.GetArray()) {
-        wanted.files.emplace_back(json::as_string(file));
-      }
+    } else if (auto files = key == "files" ? list_of_texts(value) : std::nullopt) {
+      wanted.files = *std::move(files);
     } else {
       return Error{Errc::invalid_argument, "the command may have 'name', a text, and 'files', a list of texts"};
     }
@@ -64,6 +74,15 @@ Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> JsonCommand::texts(std::string_view key) const {
+  const json::Value* value = json::member(*document_, key);
+  auto texts = value == nullptr ? std::optional(std::vector<std::string>()) : list_of_texts(*value);
+  if (!texts) {
+    return Error{Errc::invalid_argument, "'" + std::string(key) + "' is not a list of texts"};
+  }
+  return *std::move(texts);
+}
 
 Result<CheckpointWanted> checkpoint_of_text(std::string_view text) {
   if (JsonCommand::is_one(text)) {

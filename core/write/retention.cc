@@ -49,8 +49,16 @@ constexpr std::int64_t kMsPerSecond = 1000;
 constexpr std::int64_t kNanosPerMs = 1'000'000;
 constexpr unsigned kMostDays = 20'000;  // longer than any session can be old
 
-/// Fate::removed if none of them has a label.
-Fate fate_by_labels(const SessionPtr& session, std::string& why) {
+/// Fate::removed if it has neither a label nor a tag.
+Fate fate_by_labels(const Catalog& catalog, const SessionPtr& session, std::string& why) {
+  const auto tags = catalog.tags_of(*session);
+  if (!tags) {
+    why = "its tags cannot be read: " + tags.error().message;
+    return Fate::refused;
+  }
+  if (!tags->empty()) {
+    return Fate::labelled;
+  }
   if (const auto refreshed = session->refresh(Depth::index); !refreshed) {
     why = refreshed.error().message;
     return Fate::refused;
@@ -67,7 +75,8 @@ Fate fate_of_all(Writer& writer, const Judged& judged, const Retention& retentio
   std::vector<SessionPtr> all{judged.session};
   all.insert(all.end(), judged.children.begin(), judged.children.end());
   for (const SessionPtr& session : all) {
-    if (const Fate fate = retention.labelled ? Fate::removed : fate_by_labels(session, why); fate != Fate::removed) {
+    if (const Fate fate = retention.labelled ? Fate::removed : fate_by_labels(writer.catalog(), session, why);
+        fate != Fate::removed) {
       return fate;
     }
   }

@@ -36,14 +36,14 @@ struct Retention {
   std::int64_t now_ms = 0;
   unsigned keep_days = 30;
   std::size_t keep_count = 50;
-  bool labelled = false;  // removes sessions with labels too
+  bool labelled = false;  // removes sessions with labels or tags too
 };
 
 /// Whether a session is removed, or why it stays.
 enum class Fate : std::uint8_t {
   young,     // it was written within keep_days
   newest,    // it is among the keep_count that were written last
-  labelled,  // it, or one that it started, has a label
+  labelled,  // it, or one that it started, has a label or a tag
   live,      // an agent holds it, or one that it started, or may hold it
   refused,   // it cannot be removed, or not be read
   removed,

@@ -97,6 +97,11 @@ std::string member_of(std::string_view text, std::string_view key) {
   return is_object ? json::text_member(command, key) : std::string();
 }
 
+/// For a command that writes nothing to the disk of the session.
+std::vector<RoomAt> room_elsewhere(Writer& /*writer*/, const Subject& /*subject*/, std::string_view /*text*/) {
+  return {};
+}
+
 std::vector<RoomAt> room_of_fork(Writer& writer, const Subject& subject, std::string_view text) {
   const Session& session = *subject.session;
   std::uint64_t bytes = 0;
@@ -279,6 +284,25 @@ Result<Answer> run_title(Writer& writer, const Subject& subject, std::string_vie
   return Answer{json::Text::object().add("title", title).str() + "\n", nullptr};
 }
 
+/// As lines, all tags of the session, or further ones where the file was opened to append; as JSON, a change.
+Result<Answer> run_tags(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
+  Notes::TagChange change;
+  if (JsonCommand::is_one(text)) {
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"add", "remove"}));
+    ASSIGN_OR_RETURN(change.add, command.texts("add"));
+    ASSIGN_OR_RETURN(change.remove, command.texts("remove"));
+  } else {
+    change.clears = !subject.adds;
+    while (!text.empty()) {
+      if (const std::string_view tag = stripped(take_line(text)); !tag.empty()) {
+        change.add.emplace_back(tag);
+      }
+    }
+  }
+  ASSIGN_OR_RETURN(const auto tags, writer.change_tags(subject.session, change));
+  return Answer{json::Text::object().add_json("tags", json::Text::array_of(tags).str()).str() + "\n", nullptr};
+}
+
 using Counts = std::initializer_list<std::pair<std::string_view, std::size_t>>;
 
 /// The numbers for the kinds that occurred.
@@ -438,6 +462,7 @@ const std::vector<Verb>& all_verbs() {
        kForeignForkUsage, room_of_fork},
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount, false, "", room_of_new},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
+      {"tags", Framing::lines, false, "", checked<run_tags>, nullptr, VerbFile::of_view, true, "", room_elsewhere},
       {"replace", Framing::messages, true, kReplaceUsage, run_replace, judge_replace},
       {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>},
       {"checkpoint", Framing::lines, false, kCheckpointUsage, checked<run_checkpoint>, nullptr, VerbFile::of_session,

@@ -30,6 +30,7 @@ enum class VerbFile : std::uint8_t {
 struct Subject {
   SessionPtr session;  // null for `new`
   std::string at;      // branches/<b>/append: the entry that ends the branch (see Writer::append_text), else ""
+  bool adds = false;   // for `tags`: the file was opened to append, or has taken a command already
 };
 
 /// The result of a command.

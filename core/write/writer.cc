@@ -243,6 +243,15 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   return pass("title", &Writer::set_title, session, title, force, source);
 }
 
+Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
+  auto tags = catalog_.notes().change_tags(Notes::key_of(*session), change, settings_.durability == Durability::synced);
+  note_outcome(session, "tags", tags ? nullptr : &tags.error());
+  if (tags) {
+    session->publish_touched();
+  }
+  return tags;
+}
+
 Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& target, bool force,
                                   const std::optional<std::string>& title) {
   return pass("fork", &Writer::fork, session, target, force, title);

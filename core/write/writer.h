@@ -262,6 +262,9 @@ class Writer {
   /// nothing is left, not_utf8, too_large.
   virtual Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                         std::string_view source = "user");
+  /// Of sessions of every agent, also of live ones: tags are no part of a log. Returns the tags after the change.
+  /// Errors: those of Notes::change_tags.
+  Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);
   /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.
   virtual Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,

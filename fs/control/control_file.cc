@@ -219,11 +219,14 @@ Result<void> ControlFile::make_room(std::size_t room) {
 }
 
 Result<void> ControlFile::run(CommandStream::Command& command) {
-  ASSIGN_OR_RETURN(auto done, writes_.run(target_.subject.session, target_.verb->name, [&](Writer& writer) {
-    return run_verb(*target_.verb, writer, target_.subject, std::move(command.text), command.is_json);
+  Subject subject = target_.subject;
+  subject.adds = subject.adds || has_run_;
+  ASSIGN_OR_RETURN(auto done, writes_.run(subject.session, target_.verb->name, [&](Writer& writer) {
+    return run_verb(*target_.verb, writer, subject, std::move(command.text), command.is_json);
   }));
   const std::lock_guard lock(mutex_);
   out_ += done.line;
+  has_run_ = true;
   roll_back_ = stream_.has_target() ? std::move(done.take_back) : nullptr;
   return {};
 }
@@ -266,6 +269,7 @@ void ControlFile::truncate() {
   bool is_cut_short = false;
   {
     const std::lock_guard lock(mutex_);
+    has_run_ = false;
     is_cut_short = stream_.has_text_for_target();
     stream_.drop();
     release_room();

@@ -175,6 +175,7 @@ class ControlFile {
   WriteBarrier& writes_;
   OpenControls& open_;
   const Target target_;
+  std::atomic<bool> has_run_{false};  // a command; the printf of a shell writes each line by itself
   mutable std::mutex mutex_;
   std::unique_ptr<ControlInodes::Lease> lease_;     // until the first close; guarded by mutex_
   MemoryBudget::Share memory_;                      // for waiting and running commands; guards itself

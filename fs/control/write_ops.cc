@@ -113,7 +113,7 @@ bool WriteOps::takes_writes(NodeId node) {
   return is_control(node) || (is_view(node.kind()) && find_verb(view_of(node.kind()).name) != nullptr);
 }
 
-Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node, pid_t client) {
+Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node, pid_t client, bool adds) {
   MountState& state = vfs_.state();
   ControlFile::Target target;
   target.node = ControlInodes::first_inode(node);
@@ -126,6 +126,7 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
   if (node.kind() != Kind::new_control) {
     ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
     target.subject.session = ref.session;
+    target.subject.adds = adds;
   }
   target.content = [usage = usage_text(verb, target.subject)](RequestContext&) { return Result<std::string>(usage); };
   if (node.kind() == Kind::branch_append) {

@@ -73,7 +73,7 @@ class WriteOps {
   [[nodiscard]] static bool takes_writes(NodeId node);
 
   /// `client` is the thread that opens. Errors: those of finding the session; interrupted (deferred).
-  Result<ControlFilePtr> open_control(RequestContext& call, NodeId node, pid_t client);
+  Result<ControlFilePtr> open_control(RequestContext& call, NodeId node, pid_t client, bool adds = false);
 
   /// A new link in labels/: sets a label on the entry that the last part of `target` names. Errors: not_permitted
   /// elsewhere, already_exists, not_found (no such entry), invalid_argument (a name that cannot be used for a label).

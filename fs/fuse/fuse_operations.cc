@@ -321,8 +321,10 @@ void open_control(fuse_req_t req, fuse_ino_t ino, fuse_file_info info) {
   }
   FuseDispatch::serve<ControlFilePtr>(
       req, ino,
-      [changes = FuseDispatch::changes_of(req), ino, client = FuseDispatch::client_of(req)](
-          Vfs&, RequestContext& call) { return changes->open_control(call, NodeId(ino), client); },
+      [changes = FuseDispatch::changes_of(req), ino, client = FuseDispatch::client_of(req),
+       adds = (info.flags & O_APPEND) != 0](Vfs&, RequestContext& call) {
+        return changes->open_control(call, NodeId(ino), client, adds);
+      },
       [info](fuse_req_t request, ControlFilePtr control) mutable {
         info.direct_io = 1;
         info.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;

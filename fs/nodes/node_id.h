@@ -25,6 +25,7 @@ enum class Kind : std::uint8_t {
   projects,
   by_id,
   by_agent,
+  tags,
   recent,
   search,
   stats,
@@ -36,11 +37,13 @@ enum class Kind : std::uint8_t {
   project_alias,  // symlink; item: Project::number, slot: hash of its name
   by_title,       // item: Project::number
   agent,          // item: hash of its name
-  session_alias,  // symlink to a session in its project; as for these six: slot of the session, item: hash of the
+  tag,            // item: hash of its name
+  session_alias,  // symlink to a session in its project; as for these seven: slot of the session, item: hash of the
                   // target
   by_title_link,
   by_id_link,
   by_agent_link,
+  tag_link,
   recent_link,
   search_link,
   terminal_link,

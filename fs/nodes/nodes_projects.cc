@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -214,6 +215,7 @@ std::string target_to(const CatalogView& view, Kind kind, const Session& session
     case Kind::by_title_link:
       return ".." + path.substr(path.rfind('/'));
     case Kind::by_agent_link:
+    case Kind::tag_link:
     case Kind::search_link:
       return "../../" + path;
     default:
@@ -375,10 +377,87 @@ Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
   return symlink_attr(node, stable_ino(ref->seed, word_of(node)), CacheTtl::moment, *target, ref->session->mtime_ns());
 }
 
+/// The sessions that have tags, by tag: places in by-id/. Errors: those of Notes::tags.
+Result<std::map<std::string, std::vector<std::uint32_t>>> tagged_sessions(const Catalog& catalog,
+                                                                          const CatalogView& view) {
+  std::map<std::string, std::vector<std::uint32_t>> tagged;
+  TagsOfAgents tags(catalog.notes());
+  for (std::uint32_t at = 0; at < view.by_id.size(); ++at) {
+    for (const std::string& tag : tags.of(*view.by_id[at].second)) {
+      tagged[tag].push_back(at);
+    }
+  }
+  if (tags.problem()) {
+    return *tags.problem();
+  }
+  return tagged;
+}
+
+NodeId tag_folder(std::string_view tag) {
+  return {Kind::tag, 0, short_hash(tag)};
+}
+
+Result<Child> tags_lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto tagged, tagged_sessions(state.catalog, *state.catalog.view()));
+  return tagged.contains(std::string(name)) ? Result<Child>(Child{tag_folder(name), CacheTtl::glance})
+                                            : Result<Child>(no_such_name());
+}
+
+Result<ListingPtr> tags_list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  std::vector<NamesSnapshot::Item> items;
+  const auto view = state.catalog.view();
+  ASSIGN_OR_RETURN(const auto tagged, tagged_sessions(state.catalog, *view));
+  for (const auto& [tag, places] : tagged) {
+    items.push_back({tag, {tag_folder(tag), CacheTtl::glance}, std::nullopt});
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+}
+
+/// The folder stays for programs that are inside it when its last session loses the tag.
+Result<Attr> tag_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return directory_attr(node, stable_ino(node.item(), word_of(node)), state.view_time(*state.catalog.view()));
+}
+
+/// True if one of the tags is that of the folder.
+bool has_tag_of(const Notes::Tags& tags, NodeId folder) {
+  return std::any_of(tags.begin(), tags.end(), [&](const std::string& tag) { return tag_folder(tag) == folder; });
+}
+
+Result<Child> tag_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+  const auto view = state.catalog.view();
+  const auto found = std::lower_bound(view->by_id.begin(), view->by_id.end(), name,
+                                      [](const auto& row, std::string_view wanted) { return row.first < wanted; });
+  if (found == view->by_id.end() || found->first != name) {
+    return no_such_name();
+  }
+  ASSIGN_OR_RETURN(const auto tags, state.catalog.tags_of(*found->second));
+  return has_tag_of(tags, node)
+             ? Result<Child>(Child{link_node(state, *view, Kind::tag_link, *found->second), CacheTtl::glance})
+             : Result<Child>(no_such_name());
+}
+
+Result<ListingPtr> tag_list(MountState& state, RequestContext& /*call*/, NodeId node) {
+  std::vector<NamesSnapshot::Item> items;
+  const auto view = state.catalog.view();
+  TagsOfAgents tags(state.catalog.notes());
+  for (std::uint32_t at = 0; at < view->by_id.size(); ++at) {
+    if (has_tag_of(tags.of(*view->by_id[at].second), node)) {
+      add_by_id(state, *view, Kind::tag_link, at, items);
+    }
+  }
+  if (tags.problem()) {
+    return *tags.problem();
+  }
+  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+}
+
 }  // namespace
 
 NodeRows rows() {
   static constexpr std::array kRows = {
+      folder_row(Kind::tags, "tags", attr, tags_lookup, tags_list),
+      folder_row(Kind::tag, "tag", tag_attr, tag_lookup, tag_list),
+      link_row(Kind::tag_link, "tag-link", link_attr, link_target),
       folder_row(Kind::by_id, "by-id", attr, lookup, list),
       folder_row(Kind::by_agent, "by-agent", attr, agents_lookup, agents_list),
       folder_row(Kind::terminals, "terminals", attr, lookup, list),

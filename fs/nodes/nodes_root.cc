@@ -33,6 +33,7 @@ constexpr std::array kRootRows = {
     RootRow{"projects", Kind::projects},
     RootRow{"by-id", Kind::by_id},
     RootRow{"by-agent", Kind::by_agent},
+    RootRow{"tags", Kind::tags},
     RootRow{"recent", Kind::recent},
     RootRow{"search", Kind::search},
     RootRow{"stats", Kind::stats},

@@ -161,6 +161,7 @@ Result<SnapshotPtr> text_now(MountState& state, RequestContext& call, const Sess
   const NodeId first(kind_of(view), ref.home, 0);
   const NodeId node(kind_of(view), ref.home, state.versions.version_of(first, xxh64(text)));
   Attr attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::forever, text.size(), made.mtime_ns};
+  attr.writable = control_nodes::is_in(state, *ref.session, view.name);
   return text_document(state, attr, text);
 }
 

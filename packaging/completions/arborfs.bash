@@ -64,7 +64,7 @@ _arborfs() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       mount | umount | ls | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
-        append | branch | label | title | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune)
+        append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
         ;;
@@ -72,7 +72,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state | --role | --tool | --label)
+        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --tag | -d | --delete)
         option=${words[i++]}
         [[ ${words[i]} != = ]] || ((++i))
         if [[ $option == --store && ${words[i + 1]-} == = ]]; then
@@ -159,14 +159,14 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore trash prune doctor stores completion'
+      options='mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
     umount | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --cost --children --quiet --help' ;;
-    search) options='--json --store --agent-dir --limit --project --agent --title --since --until --role --tool --label --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --cost --children --quiet --help' ;;
+    search) options='--json --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
     history) options='--json --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     text) options='--json --store --agent-dir --code --help' ;;
@@ -176,6 +176,7 @@ _arborfs() {
     fork) options='--json --store --agent-dir --title --to --full --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title | summary) options='--json --store --agent-dir --force --durability --help' ;;
+    tag) options='--json --store --agent-dir --delete --durability --help' ;;
     checkpoint) options='--json --store --agent-dir --durability --help' ;;
     rewind) options='--json --store --agent-dir --dry-run --force --durability --help' ;;
     new) options='--json --store --agent-dir --agent --title --model --provider --parent-session --durability --help' ;;
@@ -215,7 +216,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | tail | resume | append | branch | label | title | summary | fork | rewind)
+    show | tree | context | text | tail | resume | append | branch | label | title | tag | summary | fork | rewind)
       if ((${#given[@]} == 0)); then
         _arborfs_offer_sessions "${stores[@]}"
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore trash prune doctor stores completion
+set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -78,6 +78,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a append -d 'Ap
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a branch -d 'Move the leaf'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Label an entry, or clear its label'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a title -d 'Change the title of a session'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tag -d 'List the tags of a session, or change them'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a summary -d 'Append a summary of a run to a session of OpenCode'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a fork -d 'Copy a session, or the path to one entry, optionally to another agent'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Create a session'
@@ -94,7 +95,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text tail search history stats resume append branch label title summary fork new checkpoint rewind rm restore trash prune doctor stores
+set -l store mount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -110,6 +111,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from stats" -f
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day project model agent session' -d 'How rows are grouped'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l since -x -d 'Only messages of this day or later'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l until -x -d 'Only messages of this day or earlier'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search" -l tag -x -d 'Only sessions with this tag'
+complete -c arborfs -n "__fish_seen_subcommand_from tag" -s d -l delete -x -d 'Remove this tag'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l title -x -d 'Only sessions whose title contains this'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l since -x -a 'today yesterday 1d 1w' -d 'Only entries since'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l until -x -a 'today yesterday 1d 1w' -d 'Only entries before'
@@ -127,7 +130,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all 
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag summary fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
@@ -154,9 +157,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title summary fork rewind; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from context text branch label fork; and __arborfs_has_given 1" -f -k -a '(__arborfs_entries)'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title summary fork rewind" -f
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind" -f
 complete -c arborfs -n "__fish_seen_subcommand_from rm doctor" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -102,6 +102,17 @@ Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catal
       return no_sessions_of(line);
     }
   }
+  if (!line.tag.empty()) {
+    TagsOfAgents tags(catalog.notes());
+    std::erase_if(all, [&](const Listed& of) { return !tags.has(*of.session, line.tag); });
+    if (tags.problem()) {
+      return *tags.problem();
+    }
+    if (all.empty()) {
+      return Error{Errc::not_found, "no session has the tag '" + visible_line(line.tag, kTitleCharacters) +
+                                        "'; tag one by: arborfs tag SESSION TAG"};
+    }
+  }
   return all;
 }
 

@@ -36,10 +36,11 @@ struct CommandLine {
   std::string state;      // ls: live, maybe, quiet
   bool cost = false;      // ls
 
-  std::vector<std::string> query;  // search, history, resume
+  std::vector<std::string> query;  // search, history, resume; tag: those to add
   /// The words of the query, separated by blanks.
   [[nodiscard]] std::string query_text() const;
   std::string title;  // search: the filters with these names
+  std::string tag;    // ls too
   std::string role;
   std::string tool;
   std::string label;
@@ -55,10 +56,11 @@ struct CommandLine {
   bool all = false;                   // tail
   bool code = false;                  // text
 
-  std::optional<std::string> words;  // a message, a branch's summary, a label, a title (fork, new too)
-  std::string file;                  // append; "-" for standard input
-  std::string checkpoint;            // checkpoint, rewind: its name
-  std::vector<std::string> files;    // checkpoint
+  std::optional<std::string> words;       // a message, a branch's summary, a label, a title (fork, new too)
+  std::string file;                       // append; "-" for standard input
+  std::vector<std::string> removed_tags;  // tag
+  std::string checkpoint;                 // checkpoint, rewind: its name
+  std::vector<std::string> files;         // checkpoint
   bool force = false;
   bool pin = false;        // branch
   bool repair = false;     // doctor

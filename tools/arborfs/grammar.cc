@@ -174,6 +174,7 @@ void Grammar::add_ls() {
   ls->add_option("--model", into_.model, "Only sessions that used a model whose name contains this; reads whole logs")
       ->option_text("MODEL")
       ->check(needs("a part of a model's name"));
+  ls->add_option("--tag", into_.tag, "Only sessions with this tag")->option_text("TAG")->check(needs("a tag"));
   ls->add_flag("--cost", into_.cost, "Also show the cost of each session; reads whole logs");
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
@@ -190,6 +191,7 @@ void Grammar::add_search() {
   search->add_option("--title", into_.title, "Only sessions whose title contains this")
       ->option_text("TEXT")
       ->check(needs("a part of a title"));
+  search->add_option("--tag", into_.tag, "Only sessions with this tag")->option_text("TAG")->check(needs("a tag"));
   search->add_option("--since", into_.since, "Only entries of this time or later: a date, yesterday, 12h, 3d, 2w")
       ->option_text("TIME")
       ->check(complain_of_date);
@@ -207,8 +209,8 @@ void Grammar::add_search() {
       ->check(needs("a label"));
   search
       ->add_option("QUERY", into_.query,
-                   "Words, \"a phrase\", -unwanted (after --), and filters: agent: project: title: role: tool: label: "
-                   "after: before:")
+                   "Words, \"a phrase\", -unwanted (after --), and filters: agent: project: title: tag: role: tool: "
+                   "label: after: before:")
       ->option_text(" ");
 }
 
@@ -284,6 +286,14 @@ void Grammar::add_writing() {
   add_words(label, "LABEL", "The label; without it the entry's label is cleared");
   CLI::App* title = durable(add_change("title", run_title, "Change the title of a session"));
   title->add_option("TITLE", into_.words, "The new title")->required()->option_text(" ");
+  CLI::App* tag = durable(add_with_session("tag", run_tag, "List the tags of a session, or change them"));
+  tag->add_option("TAG", into_.query, "Tags to add")->option_text(" ");
+  tag->add_option("-d,--delete", into_.removed_tags, "Remove this tag; may be repeated")
+      ->option_text("TAG")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all()
+      ->check(needs("a tag"));
   CLI::App* summary = durable(add_change("summary", run_summary, "Append a summary of a run to a session of OpenCode"));
   add_words(summary, "TEXT", "The summary; default: one made from the session");
 }
@@ -370,7 +380,7 @@ void Grammar::add_prune() {
       ->option_text("N")
       ->check(complain_of_number);
   add_choice(prune);
-  prune->add_flag("--labelled", into_.labelled, "Also remove sessions that have labels");
+  prune->add_flag("--labelled", into_.labelled, "Also remove sessions that have labels or tags");
   prune->add_flag("-n,--dry-run", into_.dry_run, "Only report what would be removed");
   prune->add_flag("-y,--yes", into_.yes, "Do not ask");
 }

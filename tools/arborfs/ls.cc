@@ -37,11 +37,12 @@ struct Row {
   Session::Head head;
   std::string words;  // the opening words, for a session without a title
   std::string state;
+  Notes::Tags tags;
   std::optional<stats::SessionUse> use;  // if --cost or --model is given
 };
 
 Row read_row(const Listed& of, const Catalog& catalog, const AgentLook& look) {
-  Row row{of, of.session->head(), "", "", std::nullopt};
+  Row row{of, of.session->head(), "", "", {}, std::nullopt};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = opening_words(*of.session, kTitleCharacters).text;
   }
@@ -104,7 +105,7 @@ std::string json_row(const Row& row) {
       .add("project", row.of.project->name)
       .add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
-  json.add("startedBy", row.of.starter);
+  json.add_json("tags", JsonText::array_of(row.tags).str()).add("startedBy", row.of.starter);
   has_size(row) ? json.add("bytes", row.head.stat.size) : json.add_json("bytes", "null");
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
   if (row.use) {
@@ -171,10 +172,14 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
     looks.push_back(AgentLook::recent(*store));
   }
   std::vector<Row> rows(sessions.size());
+  TagsOfAgents tags(catalog.notes());
   parallel_for(sessions.size(), [&](std::size_t i) {
     rows[i] = read_row(sessions[i], catalog, *looks[sessions[i].session->store_number()]);
     progress.step();
   });
+  for (Row& row : rows) {
+    row.tags = tags.of(*row.of.session);
+  }
   return rows;
 }
 

@@ -41,6 +41,7 @@ Result<std::string> query_of(const CommandLine& line) {
   const std::pair<const char*, std::string> filters[] = {{"agent", line.agent},
                                                          {"project", project_of(line)},
                                                          {"title", line.title},
+                                                         {"tag", line.tag},
                                                          {"role", line.role},
                                                          {"tool", line.tool},
                                                          {"label", line.label},

@@ -34,6 +34,7 @@ struct Point {
 struct Facts {
   Listed of;
   std::string_view agent;
+  Notes::Tags tags;
   Header header;
   SessionStatus status;
   std::map<std::string, std::uint64_t> counts;  // by role or type
@@ -76,6 +77,8 @@ Facts gather(const Opened& opened) {
   Facts facts;
   facts.of = opened.of;
   facts.agent = session.agent();
+  const auto tags = opened.catalog->tags_of(session);
+  facts.tags = tags ? *tags : Notes::Tags();
   facts.header = session.head().header;
   facts.status = session_status(session, *opened.catalog);
   facts.log = log_path(session);
@@ -104,6 +107,7 @@ void print_json(const Facts& facts, Terminal& io) {
   auto json = JsonText::object();
   json.add("session", facts.of.id).add("agent", facts.agent);
   json.add("project", facts.of.project ? facts.of.project->name : "");
+  json.add_json("tags", JsonText::array_of(facts.tags).str());
   json.add("log", facts.log).add("modified", json::iso_time(facts.of.mtime_ns / 1'000'000));
   json.add_json("header", facts.header.json.empty() ? "null" : facts.header.json);
   std::string status;
@@ -221,6 +225,7 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   row(io, "project",
       facts.header.cwd.empty() ? project : project + "  (" + visible_line(facts.header.cwd, kFieldCharacters) + ")");
   row(io, "log", facts.log + "  (" + size_words(facts.status.bytes) + ")");
+  row(io, "tags", visible_line(comma_separated(facts.tags), kFieldCharacters));
   row(io, "started", start_words(facts.header));
   row(io, "modified", time_words(facts.of.mtime_ns));
   row(io, "parent", visible_line(facts.header.parent_session, kFieldCharacters));

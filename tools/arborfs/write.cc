@@ -269,6 +269,29 @@ int run_title(const CommandLine& line, Terminal& io) {
   return run_words("title", "title", line, io);
 }
 
+int run_tag(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::head, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  auto tags = opened->catalog->tags_of(*opened->of.session);
+  if (!line.query.empty() || !line.removed_tags.empty()) {
+    tags = make_writer(*opened->catalog, write_settings(line))
+               ->change_tags(opened->of.session, {line.query, line.removed_tags});
+  }
+  if (!tags) {
+    return fail(io, tags.error());
+  }
+  if (line.json) {
+    io.out << terminal_safe_json(JsonText::array_of(*tags).str()) << "\n";
+    return kDone;
+  }
+  for (const std::string& tag : *tags) {
+    io.out << visible_line(tag, kResultCharacters) << "\n";
+  }
+  return kDone;
+}
+
 int run_summary(const CommandLine& line, Terminal& io) {
   return run_words("summary", "id", line, io);
 }
