@@ -79,10 +79,16 @@ Result<void> StateFolder::replace(const std::string& log_name, std::string_view 
   return replace_private_file(disk_, folder, name, text, sync);
 }
 
-bool StateFolder::overwrite(const std::string& log_name, std::string_view text) {
+bool StateFolder::update(const std::string& log_name, std::size_t most,
+                         const std::function<std::string(std::string_view text)>& change) {
   const auto folder = open();
-  const auto fd = folder ? disk_.open_update(*folder, name_of(log_name)) : Result<UniqueFd>(folder.error());
-  return fd && disk_.write_at(fd->get(), text, 0);
+  auto fd = folder ? disk_.open_update(*folder, name_of(log_name)) : Result<UniqueFd>(folder.error());
+  if (!fd) {
+    return false;
+  }
+  const File file = File::of(*std::move(fd));
+  const auto text = file.read(0, most);
+  return text && disk_.write_at(file.fd(), change(*text), 0);
 }
 
 void StateFolder::remove(const std::string& log_name) {
@@ -189,9 +195,8 @@ struct WriteMarks::Mark {
 WriteMarks::WriteMarks(const std::string& state, const std::string& store_key, Disk& disk)
     : files_(below(state, "marks"), store_key, disk, kMost, true) {}
 
-std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) const {
-  constexpr std::size_t kLongest = 256;
-  const std::string text = files_.read(log_name, kLongest);
+/// Nothing for a text that is no mark.
+std::optional<WriteMarks::Mark> WriteMarks::mark_of(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   const auto next = [&](auto& number) {
@@ -204,28 +209,38 @@ std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) co
   return is_whole ? std::optional(mark) : std::nullopt;
 }
 
+std::optional<WriteMarks::Mark> WriteMarks::load(const std::string& log_name) const {
+  return mark_of(files_.read(log_name, kLongest));
+}
+
 /// A mark is overwritten in place. A reader that sees a part of this, or of a write that a power cut ended, takes the
 /// log for one that an agent wrote.
-void WriteMarks::save(const std::string& log_name, const Mark& mark) {
-  /// Four numbers of up to 20 digits. Padded to one size, a mark is overwritten by one write, so none is ever shorter.
-  constexpr std::size_t kPadded = 96;
-  std::string text = std::to_string(mark.ino) + " " + std::to_string(mark.size) + " " + std::to_string(mark.mtime_ns) +
-                     " " + std::to_string(mark.others_ns);
-  text.resize(kPadded - 1, ' ');
-  text += '\n';
-  if (!files_.overwrite(log_name, text)) {
-    static_cast<void>(files_.replace(log_name, text, false));
+void WriteMarks::save(const std::string& log_name,
+                      const std::function<Mark(const std::optional<Mark>& before)>& change) {
+  const auto text_after = [&](std::string_view before) {
+    /// Four numbers of up to 20 digits. Padded to one size, a mark is overwritten by one write, so none is ever
+    /// shorter.
+    constexpr std::size_t kPadded = 96;
+    const Mark mark = change(mark_of(before));
+    std::string text = std::to_string(mark.ino) + " " + std::to_string(mark.size) + " " +
+                       std::to_string(mark.mtime_ns) + " " + std::to_string(mark.others_ns);
+    text.resize(kPadded - 1, ' ');
+    return text + '\n';
+  };
+  if (!files_.update(log_name, kLongest, text_after)) {
+    static_cast<void>(files_.replace(log_name, text_after(files_.read(log_name, kLongest)), false));
   }
 }
 
 void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {
-  save(log_name, {made.ino, made.size, made.mtime_ns, 0});
+  save(log_name, [&](const std::optional<Mark>&) { return Mark{made.ino, made.size, made.mtime_ns, 0}; });
 }
 
 void WriteMarks::note_written(const std::string& log_name, const FileStat& before, const FileStat& after) {
-  const auto mark = load(log_name);
-  const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
-  save(log_name, {after.ino, after.size, after.mtime_ns, others});
+  save(log_name, [&](const std::optional<Mark>& mark) {
+    const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
+    return Mark{after.ino, after.size, after.mtime_ns, others};
+  });
 }
 
 std::optional<std::int64_t> WriteMarks::written_by_others(const std::string& log_name, const FileStat& now) const {

@@ -44,8 +44,10 @@ class StateFolder {
   [[nodiscard]] std::string read(const std::string& log_name, std::size_t most) const;
   /// Atomically. With `sync` it is on the disk on return. Errors: those of the disk.
   Result<void> replace(const std::string& log_name, std::string_view text, bool sync);
-  /// Writes over the beginning of a file; false if there is none or it cannot be written.
-  bool overwrite(const std::string& log_name, std::string_view text);
+  /// Writes what `change` makes of a file of at most `most` bytes over its beginning; false if there is none or it
+  /// cannot be written.
+  bool update(const std::string& log_name, std::size_t most,
+              const std::function<std::string(std::string_view text)>& change);
   void remove(const std::string& log_name);
   void make_room(const Dir& folder) const;
 
@@ -108,8 +110,10 @@ class WriteMarks {
  private:
   /// The log as arborfs left it. If its inode, size or mtime differs, another program wrote it.
   struct Mark;
+  static constexpr std::size_t kLongest = 256;  // bytes of a mark
+  static std::optional<Mark> mark_of(std::string_view text);
   [[nodiscard]] std::optional<Mark> load(const std::string& log_name) const;
-  void save(const std::string& log_name, const Mark& mark);
+  void save(const std::string& log_name, const std::function<Mark(const std::optional<Mark>& before)>& change);
   StateFolder files_;
 };
 

@@ -404,7 +404,9 @@ Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Pla
 Result<void> Committer::finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan) {
   const LogPlace place = session->place();
   const bool is_marked = reads_write_marks(session->store().format());
-  const auto after = is_marked ? session->store().stat(place) : Result<FileStat>(Errc::not_found, "no mark");
+  const auto after = !is_marked    ? Result<FileStat>(Errc::not_found, "no mark")
+                     : held.writer ? held.writer->stat_name()
+                                   : session->store().stat(place);
   if (held.writer) {
     held.writer->release();
   }

@@ -146,6 +146,11 @@ Error refusal(const SessionPtr& session, std::string_view verb) {
 
 }  // namespace
 
+Writer* Writer::writer_of(const SessionPtr& session) {
+  Writer* const other = writer_of_agent(session);
+  return other != nullptr && session->store().is_link(session->place()) ? nullptr : other;
+}
+
 Result<void> Writer::check(const SessionPtr& session, bool force) {
   if (Writer* const other = writer_of(session)) {
     return other->check(session, force);
@@ -212,7 +217,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
 }
 
 Result<void> Writer::check_text(const SessionPtr& session, const std::string& at) {
-  Writer* const other = writer_of(session);
+  Writer* const other = writer_of_agent(session);
   return other == nullptr ? Result<void>() : other->check_text(session, at);
 }
 
@@ -314,7 +319,7 @@ Result<std::string> Writer::rewind(const SessionPtr& session, const std::string&
 }
 
 RoomWanted Writer::room_for(const SessionPtr& session, std::string_view verb, std::uint64_t bytes) {
-  if (Writer* const other = writer_of(session)) {
+  if (Writer* const other = writer_of_agent(session)) {
     return other->room_for(session, verb, bytes);
   }
   return {bytes + RoomWanted::kBeside, 2, std::filesystem::path(session->store().path_of(session->place())).filename()};
@@ -436,10 +441,6 @@ Error WriterSet::with_advice(Error error, const std::string& agent) const {
 Writer* WriterSet::writer_of_agent(const SessionPtr& session) {
   const auto found = by_agent_.find(session->format().agent);
   return found == by_agent_.end() || !session->format().is_writable() ? nullptr : found->second;
-}
-
-Writer* WriterSet::writer_of(const SessionPtr& session) {
-  return session->store().is_link(session->place()) ? nullptr : writer_of_agent(session);
 }
 
 void WriterSet::take_back_parts() {

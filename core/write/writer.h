@@ -338,7 +338,9 @@ class Writer {
 
  private:
   /// The writer that has the calls for this session; null if this one has them, and refuses those that it lacks.
-  [[nodiscard]] virtual Writer* writer_of(const SessionPtr& /*session*/) { return nullptr; }
+  [[nodiscard]] virtual Writer* writer_of_agent(const SessionPtr& /*session*/) { return nullptr; }
+  /// The same, but null for a session that is a link: through that arborfs only reads.
+  [[nodiscard]] Writer* writer_of(const SessionPtr& session);
   template <class Outcome, class... Parameters, class... Rest>
   Outcome pass(std::string_view verb, Outcome (Writer::*call)(const SessionPtr&, Parameters...),
                const SessionPtr& session, Rest&&... rest);
@@ -373,9 +375,8 @@ class WriterSet final : public Writer {
   Result<void> remove(const SessionPtr& session, bool force) override;
 
  private:
-  [[nodiscard]] Writer* writer_of(const SessionPtr& session) override;
   /// Null if there is none, or if sessions of the format are not written.
-  [[nodiscard]] Writer* writer_of_agent(const SessionPtr& session);
+  [[nodiscard]] Writer* writer_of_agent(const SessionPtr& session) override;
   /// The agents to which sessions can be forked, or of which sessions can be created.
   [[nodiscard]] std::vector<std::string> agents() const;
   [[nodiscard]] std::vector<std::string> creating_agents() const;

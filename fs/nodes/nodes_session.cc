@@ -140,24 +140,15 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
   return node;
 }
 
-/// The texts of longer logs are read only when they are asked for.
-constexpr std::uint64_t kShortLog = std::uint64_t{32} << 20U;
-
-/// How far the log is read for a listing of a session's folder. Entries and texts usually follow (`ls -R`, `find`,
-/// `rg`); one scan of the log for both takes two thirds of the time of two scans.
-Depth folder_depth(const Session& session) {
-  return session.stat().size <= kShortLog ? Depth::details : Depth::index;
-}
-
 /// How far the log must be read for a name.
-Depth depth_of_row(const SessionRow& row, const Session& session) {
+Depth depth_of_row(const SessionRow& row) {
   if (row.has == Presence::control) {
     return Depth::head;
   }
   if (row.has == Presence::view) {
     return depth_of(*row.view);
   }
-  return row.kind == Kind::texts ? Depth::details : row.kind == Kind::entries ? folder_depth(session) : Depth::index;
+  return row.kind == Kind::texts ? Depth::details : Depth::index;
 }
 
 /// An item without the attributes that take work; the kernel asks for them.
@@ -263,7 +254,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
     }
     auto ref = session_of(state, node);
     if (ref && !needs_no_log(row)) {
-      ref = refreshed_to(call, *ref, depth_of_row(row, *ref->session));
+      ref = refreshed_to(call, *ref, depth_of_row(row));
     }
     if (!ref) {
       return tells_of_the_log(ref.error()) ? no_such_name() : ref.error();
@@ -276,7 +267,7 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::
 
 Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
   const auto bare = session_of(state, node);
-  const auto ref = bare ? refreshed_to(call, *bare, folder_depth(*bare->session)) : bare;
+  const auto ref = bare ? refreshed_to(call, *bare, Depth::index) : bare;
   if (!ref) {
     return bare && tells_of_the_log(ref.error()) ? Result<ListingPtr>(listing_without_log(*bare))
                                                  : Result<ListingPtr>(ref.error());

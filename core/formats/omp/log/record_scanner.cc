@@ -205,6 +205,7 @@ struct Lines {
   static constexpr LongLines kLongLines{std::uint64_t{2} << 20U, false};
   /// Limits the memory of a stretch of tiny lines; agents' lines are longer.
   static constexpr std::size_t kMostLines = 8192;
+  static constexpr std::size_t kFewLines = 8;
   static constexpr std::size_t kUsualLines = 1024;
   std::vector<Line> lines;
 
@@ -214,7 +215,9 @@ struct Lines {
     if (!line.is_ended || !is_container || lines.size() == kMostLines) {
       return;
     }
-    lines.reserve(kUsualLines);
+    if (lines.size() == kFewLines) {
+      lines.reserve(kUsualLines);  // at once; after an append there are few lines to read, often one
+    }
     Line& made = lines.emplace_back();
     if (!parser.parse(line.text, made.record)) {
       lines.pop_back();
