@@ -38,7 +38,8 @@ struct Query {
 inline constexpr std::size_t kMostQueryBytes = 1024;
 inline constexpr std::size_t kMostWords = 32;
 
-/// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T role:R tool:T label:L after:DATE
+/// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T tag:T role:R tool:T label:L
+/// after:DATE
 /// before:DATE`. The value of a filter may be quoted. A word with another name before a colon is a word. Errors:
 /// invalid_argument (nothing to search for, not a date, a filter twice), not_utf8, too_large.
 Result<Query> parse_query(std::string_view text);

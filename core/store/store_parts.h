@@ -90,6 +90,17 @@ struct HasLiveSigns {
   [[nodiscard]] virtual std::unique_ptr<const LiveSigns> live_signs(bool is_running) const = 0;
 };
 
+/// For an agent that deletes old sessions by itself.
+struct CanProtect {
+  virtual ~CanProtect() = default;
+  /// Keeps a session from being deleted for the time that the agent gives to one that was just used. No byte of it
+  /// changes. Returns what changed, as a sentence. Errors: not_found, permission, those of the disk.
+  virtual Result<std::string> protect(const LogPlace& place) const = 0;
+  /// Makes the agent delete no session, by its own settings. Returns what changed. Errors: corrupt, unsupported
+  /// (settings that cannot be changed), those of the disk.
+  virtual Result<std::string> protect_all() const = 0;
+};
+
 /// Faults that no records show, for the doctor. May take long.
 struct HasFaults {
   virtual ~HasFaults() = default;

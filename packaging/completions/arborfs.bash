@@ -64,7 +64,7 @@ _arborfs() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       mount | umount | ls | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
-        append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune)
+        append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
         ;;
@@ -159,7 +159,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune doctor stores completion'
+      options='mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -181,6 +181,7 @@ _arborfs() {
     rewind) options='--json --store --agent-dir --dry-run --force --durability --help' ;;
     new) options='--json --store --agent-dir --agent --title --model --provider --parent-session --durability --help' ;;
     rm) options='--json --store --agent-dir --force --yes --help' ;;
+    protect) options='--json --store --agent-dir --all --help' ;;
     prune)
       options='--json --store --agent-dir --keep-days --keep-count --project --agent --labelled --dry-run --yes --help'
       ;;
@@ -216,7 +217,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | tail | resume | append | branch | label | title | tag | summary | fork | rewind)
+    show | tree | context | text | tail | resume | append | branch | label | title | tag | summary | fork | rewind | protect)
       if ((${#given[@]} == 0)); then
         _arborfs_offer_sessions "${stores[@]}"
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune doctor stores completion
+set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -88,6 +88,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a rm -d 'Move a
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'List the trash, or restore a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a trash -d 'List the trash, or delete what is in it for good'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a prune -d 'Move old sessions to the trash'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a protect -d 'Keep sessions from being deleted by their agent'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
@@ -95,7 +96,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune doctor stores
+set -l store mount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -146,9 +147,10 @@ complete -c arborfs -n "__fish_seen_subcommand_from new" -l parent-session -x -a
 complete -c arborfs -n "__fish_seen_subcommand_from rewind" -l dry-run -d 'Only report what would change'
 complete -c arborfs -n "__fish_seen_subcommand_from rm trash prune" -s y -l yes -d 'Do not ask'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -f
+complete -c arborfs -n "__fish_seen_subcommand_from protect" -l all -d 'All sessions, by the settings of the agent'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-days -x -d 'Keep sessions of the last N days'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-count -x -d 'Keep the N newest sessions'
-complete -c arborfs -n "__fish_seen_subcommand_from prune" -l labelled -d 'Also remove sessions that have labels'
+complete -c arborfs -n "__fish_seen_subcommand_from prune" -l labelled -d 'Also remove sessions that have labels or tags'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l dry-run -d 'Only report what would be removed'
 complete -c arborfs -n "__fish_seen_subcommand_from trash" -f -a 'list empty'
 complete -c arborfs -n "__fish_seen_subcommand_from trash" -l days -x -d 'Only sessions removed at least N days ago'
@@ -157,9 +159,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind protect; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from context text branch label fork; and __arborfs_has_given 1" -f -k -a '(__arborfs_entries)'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind" -f
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind protect" -f
 complete -c arborfs -n "__fish_seen_subcommand_from rm doctor" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -53,7 +53,7 @@ struct CommandLine {
   std::string session;                // verbs on one session: show to text, append to rewind
   std::vector<std::string> sessions;  // rm; doctor, empty for all
   std::string entry;                  // context, text, append, branch, label, fork
-  bool all = false;                   // tail
+  bool all = false;                   // tail, protect
   bool code = false;                  // text
 
   std::optional<std::string> words;       // a message, a branch's summary, a label, a title (fork, new too)

@@ -338,6 +338,7 @@ void Grammar::add_removing() {
   rm->add_flag("--force", into_.force, "Remove them even if an agent may have them open; does not ask");
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
   add_prune();
+  add_protect();
   CLI::App* restore = add_with_store("restore", run_restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, id, unique prefix of either, or 'latest'")
       ->option_text(" ")
@@ -351,6 +352,16 @@ void Grammar::add_removing() {
       ->check(complain_of_number);
   trash->add_flag("-n,--dry-run", into_.dry_run, "Only report what would be deleted");
   trash->add_flag("-y,--yes", into_.yes, "Do not ask");
+}
+
+void Grammar::add_protect() {
+  CLI::App* protect =
+      add_with_store("protect", run_protect, "Keep sessions from being deleted by their agent, as Claude Code does");
+  CLI::Option* all = protect->add_flag("--all", into_.all, "All sessions, by the agent's own settings");
+  protect->add_option("SESSION", into_.session, kSessionHelp)
+      ->option_text(" ")
+      ->check(needs("a session"))
+      ->excludes(all);
 }
 
 void Grammar::add_checkpoints() {

@@ -48,6 +48,7 @@ class Grammar {
   void add_checkpoints();
   void add_removing();
   void add_prune();
+  void add_protect();
   CLI::Option* add_entry(CLI::App* sub);
   void add_checking();
 

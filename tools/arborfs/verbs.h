@@ -22,6 +22,7 @@ int run_append(const CommandLine& line, Terminal& io);
 int run_branch(const CommandLine& line, Terminal& io);
 int run_label(const CommandLine& line, Terminal& io);
 int run_title(const CommandLine& line, Terminal& io);
+int run_protect(const CommandLine& line, Terminal& io);
 int run_tag(const CommandLine& line, Terminal& io);
 int run_summary(const CommandLine& line, Terminal& io);
 int run_fork(const CommandLine& line, Terminal& io);

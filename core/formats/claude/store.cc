@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/formats/claude/expiry.h"
 #include "core/formats/claude/format.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
@@ -205,7 +207,11 @@ std::shared_ptr<const LogSource> OutsideTitles::with_title(const LogPlace& place
 
 /// A folder of logs is `<project>`, or `<project>/<session>/subagents` and each folder below it for the sub-agents of
 /// one session.
-class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
+class Store final : public arborfs::Store,
+                    public HasNativeFiles,
+                    public HasLiveSigns,
+                    public HasFaults,
+                    public CanProtect {
  public:
   Store(const StorePaths& paths, Disk& disk)
       : arborfs::Store(claude::format(), paths, disk, make_no_blobs(), claude::prompt_history(paths.agent_dir, disk)) {}
@@ -220,8 +226,10 @@ class Store final : public arborfs::Store, public HasNativeFiles, public HasLive
   /// The transcript; for a session also its folder, for a sub-agent also its description.
   [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
-  /// What a killed fork to Claude Code left.
+  /// What a killed fork to Claude Code left, and the sessions that Claude Code deletes within a week.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
+  Result<std::string> protect(const LogPlace& place) const override;
+  Result<std::string> protect_all() const override { return protect_all_sessions(paths().agent_dir, disk()); }
 
  private:
   mutable OutsideTitles titles_;
@@ -478,6 +486,13 @@ Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
 }
 
+Result<std::string> Store::protect(const LogPlace& place) const {
+  if (is_of_sub_agents(place.folder)) {
+    return Error{Errc::unsupported, "a sub-agent is kept as long as the session that started it; protect that one"};
+  }
+  return protect_session(*this, place, now_ns());
+}
+
 /// This works even without a program called claude: the files name the process.
 std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
   return std::make_unique<const RunningSessions>(paths().agent_dir);
@@ -494,6 +509,11 @@ std::vector<FileFinding> Store::faults() const {
       found.push_back({left.leftover, left});
     }
   }
+  std::vector<std::string> projects;
+  std::copy_if(names ? names->begin() : projects.end(), names ? names->end() : projects.end(),
+               std::back_inserter(projects), [](const std::string& name) { return !is_of_sub_agents(name); });
+  auto expiring = expiring_sessions(paths(), projects, now_ns());
+  std::move(expiring.begin(), expiring.end(), std::back_inserter(found));
   return found;
 }
 
