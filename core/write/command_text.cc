@@ -19,25 +19,6 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-Result<JsonCommand> JsonCommand::parse(std::string_view text, std::initializer_list<std::string_view> known) {
-  JsonCommand command;
-  if (!json::parse(text, *command.document_) || !command.document_->IsObject()) {
-    return Error{Errc::invalid_argument, "the command is not one JSON object"};
-  }
-  for (const auto& member : json::members(*command.document_)) {
-    const auto key = json::as_string(member.name);
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return Error{Errc::invalid_argument, "the command has an unknown member; read this file for its usage"};
-    }
-    const bool is_flag = key == "force" || key == "pin" || key == "dryRun" || key == "full";
-    if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
-      return Error{Errc::invalid_argument,
-                   is_flag ? "force, pin, dryRun and full must be true or false" : "a member must be a string"};
-    }
-  }
-  return command;
-}
-
 namespace {
 
 /// Nothing unless the value is a list of texts.
@@ -52,6 +33,35 @@ std::optional<std::vector<std::string>> list_of_texts(const json::Value& value) 
   }
   return value.IsArray() ? std::optional(std::move(texts)) : std::nullopt;
 }
+
+}  // namespace
+
+Result<JsonCommand> JsonCommand::parse(std::string_view text, std::initializer_list<std::string_view> known) {
+  JsonCommand command;
+  if (!json::parse(text, *command.document_) || !command.document_->IsObject()) {
+    return Error{Errc::invalid_argument, "the command is not one JSON object"};
+  }
+  for (const auto& member : json::members(*command.document_)) {
+    const auto key = json::as_string(member.name);
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      return Error{Errc::invalid_argument, "the command has an unknown member; read this file for its usage"};
+    }
+    if (key == "add" || key == "remove" || key == "without" || key == "withoutOutput") {
+      if (!list_of_texts(member.value)) {
+        return Error{Errc::invalid_argument, "'" + std::string(key) + "' must be a list of texts"};
+      }
+      continue;
+    }
+    const bool is_flag = key == "force" || key == "pin" || key == "dryRun" || key == "full";
+    if (is_flag ? !member.value.IsBool() : !member.value.IsString()) {
+      return Error{Errc::invalid_argument,
+                   is_flag ? "force, pin, dryRun and full must be true or false" : "a member must be a string"};
+    }
+  }
+  return command;
+}
+
+namespace {
 
 Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
   json::Document command;
@@ -75,13 +85,9 @@ Result<CheckpointWanted> checkpoint_of_json(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<std::string>> JsonCommand::texts(std::string_view key) const {
+std::vector<std::string> JsonCommand::texts(std::string_view key) const {
   const json::Value* value = json::member(*document_, key);
-  auto texts = value == nullptr ? std::optional(std::vector<std::string>()) : list_of_texts(*value);
-  if (!texts) {
-    return Error{Errc::invalid_argument, "'" + std::string(key) + "' is not a list of texts"};
-  }
-  return *std::move(texts);
+  return value == nullptr ? std::vector<std::string>() : list_of_texts(*value).value_or(std::vector<std::string>());
 }
 
 Result<CheckpointWanted> checkpoint_of_text(std::string_view text) {

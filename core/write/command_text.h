@@ -28,8 +28,8 @@ class JsonCommand {
   static Result<JsonCommand> parse(std::string_view text, std::initializer_list<std::string_view> known);
   [[nodiscard]] std::string text(std::string_view key) const { return json::text_member(*document_, key); }
   [[nodiscard]] bool has(std::string_view key) const { return json::member(*document_, key) != nullptr; }
-  /// The texts of a list; none without the member. Errors: invalid_argument for any other value.
-  [[nodiscard]] Result<std::vector<std::string>> texts(std::string_view key) const;
+  /// The texts of a list; none without the member.
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   [[nodiscard]] bool flag(std::string_view key) const {
     const auto* value = json::member(*document_, key);
     return value != nullptr && value->IsTrue();

@@ -322,22 +322,55 @@ struct SaidTurns {
   std::size_t left_out = 0;
 };
 
-Result<SaidTurns> turns_of(const RecordRenderer& renderer, const SpokenPath& spoken) {
-  SaidTurns said;
+/// The entries that a user named. Errors: those of find_target; not_found if one says nothing on the path.
+Result<std::set<Ordinal>> entries_in(const Session& session, const std::set<Ordinal>& speakers, Reach reach,
+                                     const std::vector<std::string>& named) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  std::set<Ordinal> entries;
+  for (const std::string& name : named) {
+    ASSIGN_OR_RETURN(const Ordinal entry, find_target(guard.index(), name));
+    if (!speakers.contains(entry)) {
+      return Error{Errc::not_found, "entry '" + name + "' is not in the context of the fork" +
+                                        (reach == Reach::path ? "" : "; --full takes the whole path")};
+    }
+    entries.insert(entry);
+  }
+  return entries;
+}
+
+std::set<Ordinal> speakers_of(const std::vector<SaidTurn>& said) {
   std::set<Ordinal> speakers;
+  for (const SaidTurn& one : said) {
+    if (one.entry != kNoEntry && !one.turn.parts.empty()) {
+      speakers.insert(one.entry);
+    }
+  }
+  return speakers;
+}
+
+Result<SaidTurns> turns_of(const Session& session, const SpokenPath& spoken, const ContextEdit& edit) {
+  const RecordRenderer& renderer = *session.format().renderer;
+  std::vector<SaidTurn> said;
   std::uint64_t bytes = 0;
   RETURN_IF_ERROR(renderer.read_turns(spoken, [&](Ordinal entry, std::vector<Turn> turns) -> Result<void> {
     for (Turn& turn : turns) {
       bytes += size_of(turn);
-      if (entry != kNoEntry && !turn.parts.empty()) {
-        speakers.insert(entry);
-      }
-      said.turns.push_back(std::move(turn));
+      said.push_back({entry, std::move(turn)});
     }
     return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : Result<void>();
   }));
-  said.left_out = spoken.path.steps.size() - speakers.size();
-  return said;
+  if (!edit.is_empty()) {
+    const auto speakers = speakers_of(said);
+    ASSIGN_OR_RETURN(const auto without, entries_in(session, speakers, spoken.reach, edit.without));
+    ASSIGN_OR_RETURN(const auto without_output, entries_in(session, speakers, spoken.reach, edit.without_output));
+    RETURN_IF_ERROR(edit_turns(without, without_output, said));
+  }
+  SaidTurns found;
+  found.left_out = spoken.path.steps.size() - speakers_of(said).size();
+  for (SaidTurn& one : said) {
+    found.turns.push_back(std::move(one.turn));
+  }
+  return found;
 }
 
 /// Fills missing times with those before them, so that times are in the order of turns. A note, such as the summary of
@@ -400,7 +433,8 @@ Result<SpokenPath> spoken_path(const SessionPtr& session, const std::string& tar
   return steps_to(*session, target, reach);
 }
 
-Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target, Reach reach) {
+Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target, Reach reach,
+                                       const ContextEdit& edit) {
   const Session::Use use(session);
   ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, target, reach));
   Header header;
@@ -410,7 +444,7 @@ Result<Conversation> read_conversation(const SessionPtr& session, const std::str
   }
   Conversation found{
       {}, header.cwd, header.title, std::string(session->agent()), header.id, {}, 0, permissions_of(*session)};
-  ASSIGN_OR_RETURN(auto said, turns_of(*session->format().renderer, spoken));
+  ASSIGN_OR_RETURN(auto said, turns_of(*session, spoken, edit));
   found.left_out = said.left_out;
   found.turns = arranged_turns(std::move(said.turns), found.as_text);
   if (found.turns.empty()) {

@@ -9,6 +9,7 @@
 #include "core/entry/record_renderer.h"
 #include "core/entry/turn.h"
 #include "core/session/session.h"
+#include "core/write/context_edit.h"
 #include "core/write/new_file.h"
 
 namespace arborfs {
@@ -50,10 +51,10 @@ inline constexpr std::uint64_t kMaxConversation = std::uint64_t{256} << 20U;
 /// compaction that begins a path of its own. Errors: not_found; those of reading.
 Result<SpokenPath> spoken_path(const SessionPtr& session, const std::string& target, Reach reach);
 
-/// What is said on that path. Changes nothing. Errors: not_found, too_large; invalid_argument if it has no content;
-/// those of reading.
+/// What is said on that path, without what `edit` leaves out. Changes nothing. Errors: not_found, also if an entry of
+/// `edit` is not on the path; too_large; invalid_argument if it has no content; those of edit_turns and of reading.
 Result<Conversation> read_conversation(const SessionPtr& session, const std::string& target,
-                                       Reach reach = Reach::context);
+                                       Reach reach = Reach::context, const ContextEdit& edit = {});
 
 /// The text that replaces reasoning, an image or the output of a failed call if a format cannot represent it. Counts
 /// it.

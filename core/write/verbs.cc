@@ -51,7 +51,9 @@ constexpr std::string_view kForkUsage =
     "{\"agent\":\"pi\",\"entry\":\"a1b2c3d4\"} writes what the model had at the entry, or at the leaf, as a session "
     "of\n"
     "another agent; with \"full\":true the whole path, also what a compaction replaced. Parts that the agent cannot\n"
-    "represent become text, and the answer counts them.\n";
+    "represent become text, and the answer counts them.\n"
+    "\"without\":[\"a1b2c3d4\"] leaves entries out, with the calls or results that belong to them, and\n"
+    "\"withoutOutput\":[...] the outputs of their tools.\n";
 /// Where sessions are only copied to other agents.
 constexpr std::string_view kForeignForkUsage =
     "Write {\"agent\":\"pi\"} to this file to write what the model had at the leaf as a session of another agent, or\n"
@@ -59,7 +61,10 @@ constexpr std::string_view kForeignForkUsage =
     "path.\n"
     "Parts that the agent cannot represent become text, and the answer counts them. After a write, the same\n"
     "descriptor returns "
-    "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"mended\":...,\"leftOut\":...}.\n";
+    "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"mended\":...,\"leftOut\":...}.\n"
+    "\"without\":[\"id\"] leaves entries out, with the calls or results that belong to them, and "
+    "\"withoutOutput\":[...]\n"
+    "the outputs of their tools.\n";
 constexpr std::string_view kNewUsage =
     "Write the absolute path of a working directory to this file to create a session.\n"
     "As JSON: "
@@ -289,8 +294,7 @@ Result<Answer> run_tags(Writer& writer, const Subject& subject, std::string_view
   Notes::TagChange change;
   if (JsonCommand::is_one(text)) {
     ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"add", "remove"}));
-    ASSIGN_OR_RETURN(change.add, command.texts("add"));
-    ASSIGN_OR_RETURN(change.remove, command.texts("remove"));
+    change = {command.texts("add"), command.texts("remove")};
   } else {
     change.clears = !subject.adds;
     while (!text.empty()) {
@@ -343,15 +347,18 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
   std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
-    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force", "agent", "cwd", "full"}));
+    ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force", "agent", "cwd", "full",
+                                                                   "without", "withoutOutput"}));
     target = command.text("entry");
     title = command.text("title");
     force = command.force();
-    const std::string agent = command.text("agent");
+    std::string agent = command.text("agent");
+    ContextEdit edit{command.texts("without"), command.texts("withoutOutput")};
     const bool is_own = agent.empty() || agent == subject.session->agent();
-    if (!is_own || (!agent.empty() && !subject.session->format().takes("fork"))) {
+    if (!is_own || !edit.is_empty() || (!agent.empty() && !subject.session->format().takes("fork"))) {
       const Reach reach = command.flag("full") ? Reach::path : Reach::context;
-      return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd"), reach});
+      agent = agent.empty() ? std::string(subject.session->agent()) : std::move(agent);
+      return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd"), reach, std::move(edit)});
     }
     if (!command.text("cwd").empty()) {
       return Error{Errc::invalid_argument,

@@ -473,7 +473,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
     return with_advice({Errc::read_only, "no store of " + wanted.agent + " is open"}, wanted.agent);
   }
   const Store& target = *catalog().stores().at(*store);
-  ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry, wanted.reach));
+  ASSIGN_OR_RETURN(auto conversation, read_conversation(session, wanted.entry, wanted.reach, wanted.edit));
   if (!wanted.title.empty()) {
     conversation.title = wanted.title;
   }
@@ -489,8 +489,9 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   } else if (!conversation.cwd.starts_with('/')) {
     conversation.cwd = catalog().home();
   }
-  auto adopted = session->agent() == wanted.agent ? found->second->adopt_own(session, wanted, conversation)
-                                                  : found->second->adopt(conversation, wanted.agent);
+  const bool is_own = session->agent() == wanted.agent && wanted.edit.is_empty();
+  auto adopted = is_own ? found->second->adopt_own(session, wanted, conversation)
+                        : found->second->adopt(conversation, wanted.agent);
   if (!adopted) {
     return with_advice(adopted.error(), wanted.agent);
   }

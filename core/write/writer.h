@@ -191,6 +191,7 @@ struct ForeignFork {
   std::string cwd;    // absolute; "" for that of the source, or the home folder if the source has none;
                       // not for agents whose sessions have none (Format::has_cwd)
   Reach reach = Reach::context;
+  ContextEdit edit = {};
 };
 
 /// A session that an agent got from another one.

@@ -72,7 +72,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --tag | -d | --delete)
+        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --tag | -d | --delete | --without | --redact-output)
         option=${words[i++]}
         [[ ${words[i]} != = ]] || ((++i))
         if [[ $option == --store && ${words[i + 1]-} == = ]]; then
@@ -173,7 +173,7 @@ _arborfs() {
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --force --durability --help' ;;
-    fork) options='--json --store --agent-dir --title --to --full --force --durability --help' ;;
+    fork) options='--json --store --agent-dir --title --to --full --without --redact-output --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title | summary) options='--json --store --agent-dir --force --durability --help' ;;
     tag) options='--json --store --agent-dir --delete --durability --help' ;;

@@ -137,6 +137,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from append branch label title su
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arborfs_entries)' -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
+complete -c arborfs -n "__fish_seen_subcommand_from fork" -l without -x -d 'Leave entries out'
+complete -c arborfs -n "__fish_seen_subcommand_from fork" -l redact-output -x -d 'Leave the outputs of the tools of entries out'
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l to -x -a 'omp pi opal opencode claude goat' -d 'Write the conversation as a session of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l full -d 'Take the whole path instead of what the model had of it'

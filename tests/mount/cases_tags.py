@@ -40,6 +40,8 @@ def test_tags_are_written_added_to_and_cleared(case):
         shell("printf 'red\\nblue\\n' > tags", cwd=folder)
         equal((folder / "tags").read_text(), "blue\nred\n")
         equal(sorted(os.listdir(mount / "tags")), ["blue", "red"])
+        shell("echo '{\"add\":[\"green\"],\"remove\":[\"red\"]}' > tags", cwd=folder)
+        equal((folder / "tags").read_text(), "blue\ngreen\n")
         shell("echo blue > tags", cwd=mount / "by-id" / session.id)
         equal(sorted(os.listdir(mount / "tags" / "blue")), sorted([ID, session.id]))
         equal((mount / "tags" / "blue" / ID).resolve(), folder.resolve())

@@ -29,8 +29,10 @@ struct CommandLine {
 
   std::optional<std::size_t> limit;  // ls; 0 for all
   std::string project;
-  std::string agent;  // fork: the one to fork to
-  bool full = false;  // fork: the whole path
+  std::string agent;                        // fork: the one to fork to
+  bool full = false;                        // fork: the whole path
+  std::vector<std::string> without;         // fork: lists of entries
+  std::vector<std::string> without_output;  // fork: the same
   bool only_ids = false;
   bool children = false;  // ls
   std::string state;      // ls: live, maybe, quiet

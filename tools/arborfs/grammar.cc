@@ -307,6 +307,16 @@ void Grammar::add_making() {
   fork->add_option("--to", into_.agent, "Write the conversation as a session of this agent, such as opal or claude")
       ->option_text("AGENT")
       ->check(needs("an agent"));
+  const auto add_entries = [&](const char* option, std::vector<std::string>& into, const char* help) {
+    fork->add_option(option, into, help)
+        ->option_text("ENTRY,...")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->take_all()
+        ->check(needs("an entry"));
+  };
+  add_entries("--without", into_.without, "Leave entries out, with the calls or results that belong to them");
+  add_entries("--redact-output", into_.without_output, "Replace the outputs of the tools of entries by a line");
   fork->add_flag("--full", into_.full, "With --to, take the whole path instead of what the model still had of it");
   fork->add_flag("--force", into_.force, "Fork even if the path ends in a tool call without its result");
   CLI::App* create = durable(add_with_store("new", run_new, "Create a session"));

@@ -167,10 +167,11 @@ Result<std::string> message_of(const CommandLine& line, Terminal& io) {
   return file ? read_message(file) : Result<std::string>(error_from_errno(errno, "cannot open " + line.file));
 }
 
-/// `flag`: the name of a member that is true; "" for none. A value that is not UTF-8 is returned as it is, for
-/// carry_out() to refuse: in JSON it would become another one.
+/// `flag`: the name of a member that is true; "" for none. `arrays` are JSON already. A value that is not UTF-8 is
+/// returned as it is, for carry_out() to refuse: in JSON it would become another one.
 std::string command_json(const std::vector<std::pair<const char*, std::string>>& members, bool force,
-                         std::string_view flag = "") {
+                         std::string_view flag = "",
+                         const std::vector<std::pair<const char*, std::string>>& arrays = {}) {
   auto json = JsonText::object();
   for (const auto& [key, value] : members) {
     if (!json::is_valid_utf8(value)) {
@@ -182,6 +183,9 @@ std::string command_json(const std::vector<std::pair<const char*, std::string>>&
   }
   if (!flag.empty()) {
     json.add(flag, true);
+  }
+  for (const auto& [key, array] : arrays) {
+    json.add_json(key, array);
   }
   return (force ? json.add("force", true) : json).str();
 }
@@ -296,19 +300,35 @@ int run_summary(const CommandLine& line, Terminal& io) {
   return run_words("summary", "id", line, io);
 }
 
+/// The entries of a list such as `a1b2c3d4,#12`, as entry_target_of spells them, as a JSON array.
+Result<std::string> entry_targets_of(const Session& session, const std::vector<std::string>& lists) {
+  std::vector<std::string> targets;
+  for (const std::string& list : lists) {
+    for (std::size_t begin = 0; begin <= list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      ASSIGN_OR_RETURN(auto target, entry_target_of(session, list.substr(begin, end - begin)));
+      targets.push_back(std::move(target));
+      begin = end + 1;
+    }
+  }
+  return JsonText::array_of(targets).str();
+}
+
 int run_fork(const CommandLine& line, Terminal& io) {
   const auto opened = open_session(line, Depth::index, io);
   if (!opened) {
     return fail(io, opened.error());
   }
   const Session& session = *opened->of.session;
-  if (line.agent.empty() && !session.format().takes("fork")) {
+  const bool edits = !line.without.empty() || !line.without_output.empty();
+  if (line.agent.empty() && !edits && !session.format().takes("fork")) {
     return fail(io, {Errc::invalid_argument, "a fork of a session of " + std::string(session.agent()) +
                                                  " needs the agent to fork to, such as --to omp"});
   }
   std::string cwd;
-  const bool is_own = line.agent == session.agent() && session.format().takes("fork");
-  const auto store = opened->catalog->stores().first_of(line.agent);
+  const std::string agent = edits && line.agent.empty() ? std::string(session.agent()) : line.agent;
+  const bool is_own = !edits && agent == session.agent() && session.format().takes("fork");
+  const auto store = opened->catalog->stores().first_of(agent);
   const bool needs_cwd = store && opened->catalog->stores().at(*store)->format().has_cwd;
   if (needs_cwd && !is_own && session.head().header.cwd.empty()) {
     std::error_code failed;
@@ -318,11 +338,19 @@ int run_fork(const CommandLine& line, Terminal& io) {
   if (!target) {
     return fail(io, target.error());
   }
-  return make(
-      {"fork",
-       command_json({{"entry", *target}, {"title", line.words.value_or("")}, {"agent", line.agent}, {"cwd", cwd}},
-                    line.force, line.full ? "full" : "")},
-      *opened->catalog, opened->of.session, line, io);
+  const auto without = entry_targets_of(session, line.without);
+  const auto without_output = entry_targets_of(session, line.without_output);
+  if (!without || !without_output) {
+    return fail(io, without ? without_output.error() : without.error());
+  }
+  std::vector<std::pair<const char*, std::string>> edit;
+  if (edits) {
+    edit = {{"without", *without}, {"withoutOutput", *without_output}};
+  }
+  std::string command =
+      command_json({{"entry", *target}, {"title", line.words.value_or("")}, {"agent", agent}, {"cwd", cwd}}, line.force,
+                   line.full ? "full" : "", edit);
+  return make({"fork", std::move(command)}, *opened->catalog, opened->of.session, line, io);
 }
 
 /// A misspelled name is kept as that of a file that does not exist, so the user must learn of it.

@@ -175,6 +175,31 @@ TEST_F(CommandWriteTest, ForkOfALiveSessionNeedsNoForce) {
   EXPECT_EQ(run({"fork", kId}), kDone) << err();
 }
 
+TEST_F(CommandWriteTest, ForkLeavesOutEntriesAndOutputs) {
+  const std::string call = R"({"role":"assistant","content":[{"type":"text","text":"I look"},)"
+                           R"({"type":"toolCall","id":"c1","name":"read","arguments":{"path":"big"}}]})";
+  const std::string output = R"({"role":"toolResult","toolCallId":"c1","toolName":"read",)"
+                             R"("content":[{"type":"text","text":"a big output"}],"isError":false})";
+  EXPECT_EQ(run({"append", kId, call}), kDone) << err();
+  EXPECT_EQ(run({"append", kId, output}), kDone) << err();
+  const auto forked = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"fork", kId, "--json"};
+    words.insert(words.end(), options.begin(), options.end());
+    EXPECT_EQ(run(words), kDone) << err();
+    EXPECT_EQ(run({"context", result()["session"]}), kDone) << err();
+    return out();
+  };
+  EXPECT_THAT(forked({"--without", "#4"}),
+              AllOf(HasSubstr("I look"), Not(HasSubstr("c1")), Not(HasSubstr("big output"))));
+  EXPECT_THAT(forked({"--redact-output", "#3"}),
+              AllOf(HasSubstr("c1"), HasSubstr("was left out"), Not(HasSubstr("a big output"))));
+  EXPECT_THAT(forked({"--without", "#1,#3"}), AllOf(Not(HasSubstr("I look")), Not(HasSubstr("big output"))));
+  expect_refused({"fork", kId, "--redact-output", "#1"}, "entry #1 has no output of a tool to leave out\n");
+  expect_refused({"fork", kId, "#2", "--without", "#4"}, "entry '#4' is not in the context of the fork");
+  EXPECT_EQ(run({"append", kId, R"({"type":"custom","customType":"x","data":1})"}), kDone) << err();
+  expect_refused({"fork", kId, "--without", "#5"}, "entry '#5' is not in the context of the fork");
+}
+
 TEST_F(CommandWriteTest, DurabilityNoneWritesTheSame) {
   EXPECT_EQ(run({"append", kId, "text", "--durability=none"}), kDone) << err();
   EXPECT_THAT(lines_of(log()), SizeIs(4));
