@@ -183,7 +183,7 @@ void expect_too_long(const TestSession& session, Ordinal leaf) {
   const auto path = context_path(*session.index, leaf);
   const auto content = omp::build_context(path, session.log, nullptr);
   ASSERT_TRUE(content);
-  EXPECT_GT((*content)->size(), kLongestHeld);
+  EXPECT_GT((*content)->size(), omp::kLongestHeld);
   const auto read = (*content)->read(0, 64);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Errc::too_large);
