@@ -2,8 +2,9 @@
 // and a check that it was done.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "tests/support/codex_stage.h"
 #include "tests/support/conversations.h"
@@ -118,10 +119,79 @@ inline const CodexAct kCodexActs[] = {
      [](CodexStage& stage) { return stage.context().find("four") != std::string::npos; }, false, true},
     {"remove", kPaginated, nothing_before, remove_from_codex, is_in_codex_trash},
     {"remove to another file system", kPaginated, nothing_before, remove_from_codex, is_in_codex_trash, true},
+    {"remove of two segments", kPaginated, with_two_branches, remove_from_codex, is_in_codex_trash},
+    {"restore of two segments", kPaginated,
+     [](CodexStage& stage) {
+       with_two_branches(stage);
+       in_codex_trash(stage);
+     },
+     [](CodexStage& stage) { return stage.restore_all(); }, is_back_in_codex},
     {"restore", kPaginated, in_codex_trash, [](CodexStage& stage) { return stage.restore_all(); }, is_back_in_codex},
     {"restore from another file system", kPaginated, in_codex_trash,
      [](CodexStage& stage) { return stage.restore_all(); }, is_back_in_codex, true},
 };
+
+/// The store as it was before an act.
+struct CodexBefore {
+  std::map<std::string, std::string> logs;  // by the names of their files
+  std::string names;
+  std::map<std::string, std::string> rows;  // by thread
+};
+
+/// The logs of the store and of the trash. The same log may be in both.
+inline std::multimap<std::string, std::string> codex_logs(const CodexStage& stage) {
+  std::multimap<std::string, std::string> found;
+  for (const std::string& root : {stage.home(), stage.settings().trash}) {
+    if (!std::filesystem::exists(root)) {
+      continue;
+    }
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+      const std::string name = entry.path().filename().string();
+      if (entry.is_regular_file() && name.starts_with("rollout-")) {
+        found.emplace(name, CodexStage::read(entry.path().string()));
+      }
+    }
+  }
+  return found;
+}
+
+inline CodexBefore codex_before(const CodexStage& stage) {
+  CodexBefore before;
+  for (const auto& [name, bytes] : codex_logs(stage)) {
+    before.logs[name] = bytes;
+  }
+  before.names = stage.names();
+  for (const char* thread : {kPaginated, kLegacy}) {
+    before.rows[thread] = stage.row(thread);
+  }
+  return before;
+}
+
+inline void expect_codex_kept(CodexStage& stage, const CodexAct& act, const CodexBefore& before) {
+  const auto logs = codex_logs(stage);
+  for (const auto& [name, bytes] : before.logs) {
+    const auto [first, last] = logs.equal_range(name);
+    EXPECT_NE(first, last) << name << " is gone";
+    for (auto log = first; log != last; ++log) {
+      const bool is_own = name.find(act.thread) != std::string::npos;
+      EXPECT_TRUE(is_own ? log->second.starts_with(bytes) : log->second == bytes) << name << " has changed";
+    }
+  }
+  EXPECT_TRUE(stage.names().starts_with(before.names));
+  EXPECT_EQ(stage.query("PRAGMA integrity_check"), "ok\n");
+  for (const auto& [thread, row] : before.rows) {
+    const std::string name = act.name;
+    const bool may_change = thread == act.thread && (name.starts_with("title") || name.find("branch") != name.npos);
+    EXPECT_TRUE(may_change || stage.row(thread) == row) << stage.row(thread);
+  }
+  for (const char* thread : {kPaginated, kLegacy}) {
+    if (stage.session(thread)) {
+      const auto written = append_to_codex(stage, thread, "the next one");
+      EXPECT_TRUE(written) << written.error().message;
+      EXPECT_NE(stage.context(thread).find("the next one"), std::string::npos);
+    }
+  }
+}
 
 /// For GoogleTest: the name without spaces.
 inline std::string name_of_codex_act(const ::testing::TestParamInfo<CodexAct>& with) {

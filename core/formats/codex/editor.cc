@@ -79,10 +79,11 @@ Result<std::unique_ptr<LogWriter>> Editor::lock(const SessionPtr& session, Wait 
   if (guard_ == Guard::none) {
     return std::unique_ptr<LogWriter>();
   }
-  const std::string thread(session->place().stem());
-  auto writer = lock_thread(threads_of(*session), thread, wait == Wait::no ? WaitForThread::no : WaitForThread::yes);
-  const bool is_busy = !writer && writer.error().code == Errc::busy;
-  return is_busy && wait == Wait::no ? Result<std::unique_ptr<LogWriter>>(nullptr) : std::move(writer);
+  return lock_thread(threads_of(*session), session->stem(), wait == Wait::no ? WaitForThread::no : WaitForThread::yes);
+}
+
+Result<void> Editor::probe(const SessionPtr& session) {
+  return guard_ == Guard::none ? Result<void>() : check_not_loaded(threads_of(*session), session->stem());
 }
 
 Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& session) {

@@ -41,6 +41,7 @@ class Editor final : public arborfs::Editor {
 
   /// Errors also: read_only for a thread that Codex does not open, or whose active segment it has compressed.
   [[nodiscard]] Result<void> check(const Session::Guard& now) const override;
+  [[nodiscard]] Result<void> probe(const SessionPtr& session) override;
   [[nodiscard]] Result<std::unique_ptr<LogWriter>> lock(const SessionPtr& session, Wait wait) override;
   [[nodiscard]] Result<std::unique_ptr<Plan>> begin(const SessionPtr& session) override;
   Result<void> complete(const SessionPtr& session, const Held& held, Plan& plan) override;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -32,10 +33,13 @@ Result<bool> try_flock(int fd) {
                                                 : error_from_errno(errno, "cannot lock the thread");
 }
 
-Error is_loaded(const FileStat& lock) {
-  const auto holder = flock_holder_elsewhere(lock);
+/// Codex's background process keeps threads loaded after the program on the terminal has ended.
+Error is_loaded(const std::string& thread, std::optional<long> holder) {
   const std::string process = holder && *holder != 0 ? " (process " + std::to_string(*holder) + ")" : "";
-  return {Errc::busy, "the session is live: codex" + process + " has the thread loaded; end that program"};
+  return {Errc::busy, "the session is live: codex" + process +
+                          " has the thread loaded; end that program (one in the background: codex app-server daemon "
+                          "stop), or leave it a text: codex queue --thread " +
+                          thread + " --message TEXT"};
 }
 
 /// Takes Codex's lock. It is never made: a program that ends removes it, and an absent one means a closed thread. One
@@ -51,7 +55,7 @@ Result<UniqueFd> lock_of_program(const std::string& home, const std::string& thr
     }
     ASSIGN_OR_RETURN(const bool is_ours, try_flock(file->fd()));
     if (!is_ours) {
-      return is_loaded(seen);
+      return is_loaded(thread, flock_holder_elsewhere(seen));
     }
     const auto named = folder->stat(name);
     if (named && named->same_file(seen)) {
@@ -80,6 +84,13 @@ Result<UniqueFd> lock_of_segment(const Dir& folder, const std::string& name, Wai
 }
 
 }  // namespace
+
+Result<void> check_not_loaded(const ThreadStore& store, const std::string& thread) {
+  const auto folder = Dir::open_below_root(store.paths().agent_dir, std::string(kLocksFolder));
+  const auto lock = folder ? folder->stat(thread + ".lock") : Result<FileStat>(folder.error());
+  const auto holder = lock ? flock_holder_elsewhere(*lock) : std::nullopt;
+  return holder ? Result<void>(is_loaded(thread, holder)) : Result<void>();
+}
 
 Result<std::unique_ptr<LogWriter>> lock_thread(const ThreadStore& store, const std::string& thread,
                                                WaitForThread wait) {

@@ -9,6 +9,9 @@
 
 namespace arborfs::codex {
 
+/// Errors: busy, in words, if a program has the thread loaded. Takes no lock.
+Result<void> check_not_loaded(const ThreadStore& store, const std::string& thread);
+
 enum class WaitForThread : std::uint8_t {
   no,   // null if another process of arborfs writes to it
   yes,  // for a few seconds

@@ -3,7 +3,6 @@
 // process is the case in which all unsynced data is kept.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <set>
 
 #include "tests/support/codex_acts.h"
@@ -16,7 +15,6 @@
 namespace arborfs {
 namespace {
 
-namespace fs = std::filesystem;
 using namespace testing;  // NOLINT(google-build-using-namespace): the acts are all of it
 
 constexpr unsigned kEnough = 600;
@@ -25,68 +23,6 @@ WriteSettings settings_for_acts() {
   WriteSettings settings;
   settings.allow_delete = true;
   return settings;
-}
-
-/// The store as it was before an act.
-struct Before {
-  std::map<std::string, std::string> logs;  // by the names of their files
-  std::string names;
-  std::map<std::string, std::string> rows;  // by thread
-};
-
-/// The logs of the store and of the trash. The same log may be in both.
-std::multimap<std::string, std::string> logs_of(const CodexStage& stage) {
-  std::multimap<std::string, std::string> found;
-  for (const std::string& root : {stage.home(), stage.settings().trash}) {
-    if (!fs::exists(root)) {
-      continue;
-    }
-    for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      const std::string name = entry.path().filename().string();
-      if (entry.is_regular_file() && name.starts_with("rollout-")) {
-        found.emplace(name, CodexStage::read(entry.path().string()));
-      }
-    }
-  }
-  return found;
-}
-
-Before before_of(const CodexStage& stage) {
-  Before before;
-  for (const auto& [name, bytes] : logs_of(stage)) {
-    before.logs[name] = bytes;
-  }
-  before.names = stage.names();
-  for (const char* thread : {kPaginated, kLegacy}) {
-    before.rows[thread] = stage.row(thread);
-  }
-  return before;
-}
-
-void expect_kept(CodexStage& stage, const CodexAct& act, const Before& before) {
-  const auto logs = logs_of(stage);
-  for (const auto& [name, bytes] : before.logs) {
-    const auto [first, last] = logs.equal_range(name);
-    EXPECT_NE(first, last) << name << " is gone";
-    for (auto log = first; log != last; ++log) {
-      const bool is_own = name.find(act.thread) != std::string::npos;
-      EXPECT_TRUE(is_own ? log->second.starts_with(bytes) : log->second == bytes) << name << " has changed";
-    }
-  }
-  EXPECT_TRUE(stage.names().starts_with(before.names));
-  EXPECT_EQ(stage.query("PRAGMA integrity_check"), "ok\n");
-  for (const auto& [thread, row] : before.rows) {
-    const std::string name = act.name;
-    const bool may_change = thread == act.thread && (name.starts_with("title") || name.find("branch") != name.npos);
-    EXPECT_TRUE(may_change || stage.row(thread) == row) << stage.row(thread);
-  }
-  for (const char* thread : {kPaginated, kLegacy}) {
-    if (stage.session(thread)) {
-      const auto written = append_to_codex(stage, thread, "the next one");
-      EXPECT_TRUE(written) << written.error().message;
-      EXPECT_NE(stage.context(thread).find("the next one"), std::string::npos);
-    }
-  }
 }
 
 class CodexFaultTest : public ::testing::TestWithParam<CodexAct> {
@@ -99,7 +35,7 @@ class CodexFaultTest : public ::testing::TestWithParam<CodexAct> {
     act.prepare(stage);
     stage.start();
     disk.set_apart(act.trash_is_apart ? stage.settings().trash : "");
-    const Before before = before_of(stage);
+    const CodexBefore before = codex_before(stage);
     arm();
     const auto done = act.run(stage);
     disarm();
@@ -107,7 +43,7 @@ class CodexFaultTest : public ::testing::TestWithParam<CodexAct> {
     disk.set_apart("");
     stage.start();
     EXPECT_TRUE(!done || act.is_done(stage)) << "what was acknowledged is not there";
-    expect_kept(stage, act, before);
+    expect_codex_kept(stage, act, before);
   }
 };
 
@@ -165,7 +101,7 @@ bool loses_power(const CodexAct& act, unsigned behind) {
   act.prepare(stage);
   stage.start();
   disk.set_apart(act.trash_is_apart ? stage.settings().trash : "");
-  const Before before = before_of(stage);
+  const CodexBefore before = codex_before(stage);
   disk.begin(stage.root(), behind);
   const auto result = act.run(stage);
   const bool is_cut = disk.is_off();
@@ -184,7 +120,7 @@ bool loses_power(const CodexAct& act, unsigned behind) {
     lay_out(image, stage.root());
     stage.start();
     EXPECT_TRUE(!result || act.is_done(stage)) << "what was acknowledged is not there";
-    expect_kept(stage, act, before);
+    expect_codex_kept(stage, act, before);
   }
   return is_cut;
 }

@@ -316,7 +316,7 @@ TEST_F(CodexWriting, ALoadedThreadIsNeverAppendedTo) {
     });
     char held = 0;
     ASSERT_EQ(::read(ready[0], &held, 1), 1);
-    const std::string words = "codex (process " + std::to_string(holder.pid()) + ") has the thread loaded";
+    const std::string words = "codex (process " + std::to_string(holder.pid()) + ") has the thread loaded; end that";
     for (const std::string text : {"beside it", R"({"role":"user","content":"beside it","force":true})"}) {
       const auto written = append(text, thread);
       ASSERT_FALSE(written);
