@@ -55,6 +55,29 @@ std::string content_of(const Turn& turn, std::string_view text_type, std::string
   return content.str();
 }
 
+/// The texts of a message's content.
+std::string text_in(std::string_view content) {
+  std::string all;
+  for (skim::Cursor parts(content); parts.next();) {
+    const std::string text = skim::text_member(parts.value(), "text");
+    all += (all.empty() || text.empty() ? "" : "\n") + text;
+  }
+  return all;
+}
+
+/// The texts and images of a message of the user as content of the event about it.
+std::string said_in(std::string_view content) {
+  json::Text said = json::Text::array();
+  for (skim::Cursor parts(content); parts.next();) {
+    if (const auto text = skim::string_value(skim::member(parts.value(), "text"))) {
+      said.item_json(text_item("text", *text));
+    } else if (const auto url = skim::string_value(skim::member(parts.value(), "image_url"))) {
+      said.item_json(typed("image").add("image_url", *url).str());
+    }
+  }
+  return said.str();
+}
+
 /// Reads the messages, calls and outputs of a command.
 class ItemReader {
  public:
@@ -299,17 +322,40 @@ Result<void> NewRecords::add_prompt(const Turn& turn) {
     }
     return add_event(typed("user_message").add("message", text).str(), turn.time_ms);
   }
-  ASSIGN_OR_RETURN(turn_, new_uuid_of_time(turn.time_ms));
-  ASSIGN_OR_RETURN(const auto id, new_uuid_of_time(turn.time_ms));
+  return begin_turn(item, content_of(turn, "text", "image"), turn.time_ms);
+}
+
+/// `said`: the content of the event.
+Result<void> NewRecords::begin_turn(std::string_view item, const std::string& said, std::int64_t time_ms) {
+  ASSIGN_OR_RETURN(turn_, new_uuid_of_time(time_ms));
+  ASSIGN_OR_RETURN(const auto id, new_uuid_of_time(time_ms));
   RETURN_IF_ERROR(add_event(typed("task_started")
                                 .add("turn_id", turn_)
-                                .add("started_at", static_cast<std::uint64_t>(turn.time_ms / 1000))
+                                .add("started_at", static_cast<std::uint64_t>(time_ms / 1000))
                                 .add_json("model_context_window", "null")
                                 .str(),
-                            turn.time_ms));
-  RETURN_IF_ERROR(add_item(item, turn.time_ms));
-  return add_completed(typed("UserMessage").add("id", id).add_json("content", content_of(turn, "text", "image")).str(),
-                       turn.time_ms);
+                            time_ms));
+  RETURN_IF_ERROR(add_item(item, time_ms));
+  return add_completed(typed("UserMessage").add("id", id).add_json("content", said).str(), time_ms);
+}
+
+Result<void> NewRecords::add_own(std::string_view item, std::int64_t time_ms) {
+  const bool is_message = skim::is_string(skim::member(item, "type"), "message");
+  const std::string_view content = skim::member(item, "content");
+  if (is_message && skim::is_string(skim::member(item, "role"), "user")) {
+    RETURN_IF_ERROR(finish());
+    last_ms_ = began_ms_ = time_ms;
+    return begin_turn(item, said_in(content), time_ms);
+  }
+  if (turn_.empty()) {
+    return Error{Errc::invalid_argument, "the first message is not the user's"};
+  }
+  last_ms_ = time_ms;
+  if (is_message) {
+    return add_answer(text_in(content), item, time_ms);
+  }
+  answer_.reset();
+  return add_item(item, time_ms);
 }
 
 Result<void> NewRecords::add_reply(const Turn& turn, AsText& counts) {
@@ -323,14 +369,15 @@ Result<void> NewRecords::add_reply(const Turn& turn, AsText& counts) {
       const std::string text = part.kind == PartKind::reasoning ? reasoning_as_text(part.text, counts)
                                : part.kind == PartKind::image   ? image_as_text(part.images.front(), counts)
                                                                 : part.text;
-      RETURN_IF_ERROR(add_answer(text, turn.time_ms));
+      const std::string content = json::Text::array().item_json(text_item("output_text", text)).str();
+      RETURN_IF_ERROR(add_answer(text, message_item("assistant", content), turn.time_ms));
     }
   }
   return {};
 }
 
 /// The event precedes the item (G3).
-Result<void> NewRecords::add_answer(const std::string& text, std::int64_t time_ms) {
+Result<void> NewRecords::add_answer(const std::string& text, std::string_view item, std::int64_t time_ms) {
   answer_ = text;
   if (end_.is_paginated) {
     ASSIGN_OR_RETURN(const auto id, new_uuid_of_time(time_ms));
@@ -342,8 +389,7 @@ Result<void> NewRecords::add_answer(const std::string& text, std::int64_t time_m
   } else {
     RETURN_IF_ERROR(add_event(typed("agent_message").add("message", text).str(), time_ms));
   }
-  return add_item(message_item("assistant", json::Text::array().item_json(text_item("output_text", text)).str()),
-                  time_ms);
+  return add_item(item, time_ms);
 }
 
 Result<void> NewRecords::add_results(const Turn& turn, AsText& counts) {

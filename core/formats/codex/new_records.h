@@ -41,6 +41,8 @@ class NewRecords {
   /// Parts that can only be written as text are counted. Errors: too_large for a line that no reader of arborfs takes;
   /// io without random numbers.
   Result<void> add(const Turn& turn, AsText& counts);
+  /// Adds an item of Codex as it is. Errors also: invalid_argument if the first one is not the user's.
+  Result<void> add_own(std::string_view item, std::int64_t time_ms);
   /// Ends the last turn of Codex, if an answer has completed it. Call it after the last turn.
   Result<void> finish();
   /// Adds what `more` has: it began at end().
@@ -56,9 +58,10 @@ class NewRecords {
 
  private:
   Result<void> add_prompt(const Turn& turn);
+  Result<void> begin_turn(std::string_view item, const std::string& said, std::int64_t time_ms);
   Result<void> add_reply(const Turn& turn, AsText& counts);
   Result<void> add_results(const Turn& turn, AsText& counts);
-  Result<void> add_answer(const std::string& text, std::int64_t time_ms);
+  Result<void> add_answer(const std::string& text, std::string_view item, std::int64_t time_ms);
   Result<void> add_item(std::string_view payload, std::int64_t time_ms);
   Result<void> add_event(std::string_view payload, std::int64_t time_ms);
   Result<void> add_completed(const std::string& item, std::int64_t time_ms);

@@ -3,7 +3,9 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +13,14 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/words.h"
+#include "core/formats/codex/history.h"
 #include "core/formats/codex/new_segment.h"
+#include "core/formats/codex/record.h"
 #include "core/formats/codex/thread_lock.h"
 #include "core/formats/codex/thread_rows.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
 #include "core/write/command_text.h"
 #include "core/write/new_file.h"
@@ -121,6 +126,50 @@ Result<void> check_not_needed(const ThreadStore& store, const std::string& threa
                "from it: " +
                    join_words(others) + (more == 0 ? "" : " (and " + std::to_string(more) + " more)") +
                    "; remove these first"};
+}
+
+/// An item of a thread that is neither the harness's nor the developer's, which Codex adds again.
+struct SaidItem {
+  std::string json;
+  std::int64_t time_ms = 0;
+};
+
+Result<std::vector<SaidItem>> said_items(const SpokenPath& spoken) {
+  ASSIGN_OR_RETURN(const auto history, spoken.reach == Reach::path ? items_of_path(spoken.path, *spoken.log)
+                                                                   : history_of(spoken.path, *spoken.log));
+  std::vector<SaidItem> items;
+  std::int64_t time_ms = now_ms();
+  for (const HistoryItem& one : history) {
+    ASSIGN_OR_RETURN(
+        auto json, one.made.empty() ? read_spoken(*spoken.log, one.offset, one.length) : Result<std::string>(one.made));
+    const std::string role = skim::text_member(json, "role");
+    const bool is_put_in = role == "developer" || role == "system" ||
+                           (role == "user" && origin_of_message(skim::member(json, "content"),
+                                                                skim::member(json, kItemKinds)) == Origin::harness);
+    time_ms = one.time_ms == Entry::kNoTime ? time_ms : one.time_ms;
+    if (!is_put_in) {
+      std::string line = json.find('\n') == std::string::npos ? std::move(json) : "";  // of a document (B6)
+      if (line.empty()) {
+        json::canonicalize(json, line);
+      }
+      items.push_back({std::move(line), time_ms});
+    }
+  }
+  return items;
+}
+
+/// True if the user speaks first, and each call has an output after it and each output a call before it.
+bool are_accepted(const std::vector<SaidItem>& items) {
+  std::set<std::string> open;
+  for (const SaidItem& item : items) {
+    const std::string type = skim::text_member(item.json, "type");
+    const std::string call = skim::text_member(item.json, "call_id");
+    const bool is_output = type.ends_with("_output");
+    if (is_output ? open.erase(call) == 0 : !call.empty() && !open.insert(call).second) {
+      return false;
+    }
+  }
+  return open.empty() && !items.empty() && skim::is_string(skim::member(items.front().json, "role"), "user");
 }
 
 /// The first line of a new thread (H4).
@@ -314,8 +363,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
 
 /// A thread without a row is resumed too; only Codex's list lacks it. So what fails after the file has its name is
 /// told, and the file stays.
-Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
-  AdoptResult adopted{{}, conversation.as_text, 0};
+Result<CreateResult> Writer::make_thread(const Conversation& conversation, const std::string& agent, const Fill& fill) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
   const auto& store = dynamic_cast<const ThreadStore&>(*catalog().stores().at(number));
   NewThread thread;
@@ -328,15 +376,13 @@ Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::s
   NewRecords records(thread.id, {thread.id, true, 0});
   RETURN_IF_ERROR(records.add_record(
       "session_meta", thread_meta(thread.id, thread.cwd, thread.model_provider, thread.time_ms), thread.time_ms));
-  for (const Turn& turn : conversation.turns) {
-    RETURN_IF_ERROR(records.add(turn, adopted.as_text));
-  }
+  RETURN_IF_ERROR(fill(records));
   RETURN_IF_ERROR(records.finish());
   ASSIGN_OR_RETURN(const auto made, write_segment(store, thread.id, "", thread.time_ms, conversation.permissions,
                                                   records.lines(), syncs()));
   thread.path = made.path;
   const auto listed = add_thread(store, thread, syncs());
-  ASSIGN_OR_RETURN(adopted.made, show_made({std::string(kFolders[0]), thread.id + ".jsonl", number}));
+  auto shown = show_made({std::string(kFolders[0]), thread.id + ".jsonl", number});
   if (!made.synced) {
     return made_but_not_synced(made.synced.error(), thread.id);
   }
@@ -344,6 +390,34 @@ Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::s
     return Error{Errc::io, "the new thread is there, but Codex does not list it yet: " + listed.error().message +
                                "; go on with it: codex resume " + thread.id};
   }
+  return shown;
+}
+
+Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
+  AdoptResult adopted{{}, conversation.as_text, 0};
+  ASSIGN_OR_RETURN(adopted.made, make_thread(conversation, agent, [&](NewRecords& records) -> Result<void> {
+                     for (const Turn& turn : conversation.turns) {
+                       RETURN_IF_ERROR(records.add(turn, adopted.as_text));
+                     }
+                     return {};
+                   }));
+  return adopted;
+}
+
+Result<AdoptResult> Writer::adopt_own(const SessionPtr& session, const ForeignFork& wanted,
+                                      const Conversation& conversation) {
+  ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, wanted.entry, wanted.reach));
+  ASSIGN_OR_RETURN(const auto items, said_items(spoken));
+  if (!are_accepted(items)) {
+    return adopt(conversation, wanted.agent);
+  }
+  AdoptResult adopted;
+  ASSIGN_OR_RETURN(adopted.made, make_thread(conversation, wanted.agent, [&](NewRecords& records) -> Result<void> {
+                     for (const SaidItem& item : items) {
+                       RETURN_IF_ERROR(records.add_own(item.json, item.time_ms));
+                     }
+                     return {};
+                   }));
   return adopted;
 }
 

@@ -1,6 +1,7 @@
 // Writes to threads of Codex: names, messages and whole turns, removals, new threads (codex/FORMAT.md H). Threads: any.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,8 +49,14 @@ class Writer final : public arborfs::Writer {
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
   /// A paginated thread with a turn for each message of the user (H4).
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
+  /// The same with the thread's own items, reasoning included, where models accept them without change.
+  Result<AdoptResult> adopt_own(const SessionPtr& session, const ForeignFork& wanted,
+                                const Conversation& conversation) override;
 
  private:
+  /// Creates a thread with the records that `fill` adds behind the first line.
+  using Fill = std::function<Result<void>(NewRecords& records)>;
+  Result<CreateResult> make_thread(const Conversation& conversation, const std::string& agent, const Fill& fill);
   Result<void> go_back(const SessionPtr& session, const std::optional<EntryPlace>& entry);
   Editor thread_editor_;
   Editor row_editor_;
