@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -76,6 +77,11 @@ class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSig
     std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
   };
   using Table = std::shared_ptr<const ThreadTable>;
+  /// The threads whose history begins in another one.
+  struct Forks {
+    Table of;  // that they were found in
+    std::unordered_map<std::string, std::vector<std::string>> by_source;
+  };
   /// One state of the facts about all threads apart from their records.
   struct Known {
     std::shared_ptr<const ThreadNames::Names> names;
@@ -85,6 +91,7 @@ class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSig
   [[nodiscard]] const std::string& home() const { return paths().agent_dir; }
   [[nodiscard]] Table table() const;
   Table read_table() const;
+  [[nodiscard]] std::shared_ptr<const Forks> find_forks(const Table& table) const;
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread,
                                                   SegmentOpener& opener) const;
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
@@ -109,7 +116,8 @@ class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSig
   const ThreadNames names_;
   const ThreadDatabase database_;
   mutable std::mutex mutex_;
-  mutable Table table_;  // guarded by mutex_; null until it is needed
+  mutable Table table_;                         // guarded by mutex_; null until it is needed
+  mutable std::shared_ptr<const Forks> forks_;  // the same
   /// By segment: the first line never changes. Guarded by mutex_.
   mutable std::unordered_map<std::string, SegmentHead> heads_;
   const std::shared_ptr<MarkCache> marks_ = std::make_shared<MarkCache>();  // logs keep it
@@ -485,21 +493,40 @@ Result<ThreadNow> Store::thread_now(const std::string& thread) const {
 }
 
 std::vector<std::string> Store::based_on(const std::string& thread) const {
-  const Table now = read_table();
+  const Table now = table();
+  std::shared_ptr<const Forks> forks;
+  {
+    const std::lock_guard lock(mutex_);
+    forks = forks_;
+  }
+  if (!forks || forks->of != now) {
+    forks = find_forks(now);
+    const std::lock_guard lock(mutex_);
+    forks_ = forks;
+  }
+  const auto found = forks->by_source.find(thread);
+  return found == forks->by_source.end() ? std::vector<std::string>() : found->second;
+}
+
+std::shared_ptr<const Store::Forks> Store::find_forks(const Table& table) const {
+  auto forks = std::make_shared<Forks>();
+  forks->of = table;
   SegmentOpener opener(home(), SegmentOpener::Use::once);
-  std::vector<std::string> found;
-  for (const auto& [other, files] : now->threads()) {
-    const bool is_based = other != thread && std::any_of(files.begin(), files.end(), [&](const SegmentFile& file) {
-                            const SegmentHead head = head_of(file, opener);
-                            const SegmentFile* const base = head.base ? now->find(head.base->segment) : nullptr;
-                            return base != nullptr && base->name.thread == thread;
-                          });
+  for (const auto& thread : table->threads()) {
+    std::set<std::string> sources;
+    for (const SegmentFile& file : thread.second) {
+      const SegmentHead head = head_of(file, opener);
+      const SegmentFile* const base = head.base ? table->find(head.base->segment) : nullptr;
+      if (base != nullptr && base->name.thread != thread.first) {
+        sources.insert(base->name.thread);
+      }
+    }
     opener.let_go();
-    if (is_based) {
-      found.push_back(other);
+    for (const std::string& source : sources) {
+      forks->by_source[source].push_back(thread.first);
     }
   }
-  return found;
+  return forks;
 }
 
 std::vector<Finding> Store::faults_of(const LogPlace& place) const {

@@ -29,8 +29,8 @@ class ThreadStore : public arborfs::Store {
  public:
   /// Looks at the files and the database now. Errors: not_found; those of reading the active segment's first line.
   [[nodiscard]] virtual Result<ThreadNow> thread_now(const std::string& thread) const = 0;
-  /// The other threads whose history begins in a segment of this one (codex/FORMAT.md C2), by their ids. Reads the
-  /// first lines of all segments that it has not read yet.
+  /// The other threads whose history begins in a segment of this one (codex/FORMAT.md C2), by their ids, as the folders
+  /// were listed last. Reads the first lines of all segments that it has not read yet.
   [[nodiscard]] virtual std::vector<std::string> based_on(const std::string& thread) const = 0;
   /// The next look at a thread reads the database again.
   virtual void forget_rows() const = 0;

@@ -351,7 +351,9 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   Command command;
   command.policy = live_policy(force);
   command.work = [&](Held& /*held*/) -> Result<void> {
-    const arborfs::Store& store = session->store();
+    const ThreadStore& store = threads_of(*session);
+    store.forget_files();
+    RETURN_IF_ERROR(check_not_needed(store, session->stem()));
     Transfer transfer(settings().trash, store.disk());
     RETURN_IF_ERROR(transfer.take(store, place, Trash::shown_title(*session), belongings_of(store, place), syncs()));
     return {};
