@@ -103,7 +103,7 @@ class PromptLines final : public PromptHistory {
   [[nodiscard]] Result<std::vector<PromptLine>> lines_of(const LogSource& log, const Span& span) const {
     ASSIGN_OR_RETURN(const std::uint64_t size, log.size());
     std::vector<PromptLine> lines;
-    LineReader reader(log, size, nullptr);
+    LineReader reader(log, size, {});
     for (;;) {
       ASSIGN_OR_RETURN(const auto* line, reader.next());
       if (line == nullptr) {

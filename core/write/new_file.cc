@@ -13,6 +13,34 @@
 
 namespace arborfs {
 
+namespace {
+
+using UuidBytes = std::array<unsigned char, 16>;
+
+Result<UuidBytes> random_bytes() {
+  UuidBytes bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return Error{Errc::io, "the system provides no random numbers"};
+  }
+  return bytes;
+}
+
+/// The text of a UUID with these bytes, apart from those that say its version and variant.
+std::string uuid_of(UuidBytes bytes, unsigned version) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | version << 4U);
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);
+  std::string uuid;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    uuid += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+    uuid += kDigits[bytes[i] >> 4U];
+    uuid += kDigits[bytes[i] & 15U];
+  }
+  return uuid;
+}
+
+}  // namespace
+
 Result<Dir> make_folders(Disk& disk, const std::string& root, const std::vector<std::string>& parts, mode_t mode,
                          bool sync) {
   ASSIGN_OR_RETURN(auto at, Dir::open_root(root));
@@ -57,20 +85,17 @@ void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(st
 }
 
 Result<std::string> new_uuid() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return Error{Errc::io, "the system provides no random numbers"};
+  ASSIGN_OR_RETURN(auto bytes, random_bytes());
+  return uuid_of(bytes, 4);
+}
+
+Result<std::string> new_uuid_of_time(std::int64_t time_ms) {
+  constexpr std::size_t kTimeBytes = 6;
+  ASSIGN_OR_RETURN(auto bytes, random_bytes());
+  for (std::size_t i = 0; i < kTimeBytes; ++i) {
+    bytes[i] = static_cast<unsigned char>(static_cast<std::uint64_t>(time_ms) >> 8 * (kTimeBytes - 1 - i));
   }
-  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0FU) | 0x40U);
-  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3FU) | 0x80U);
-  std::string uuid;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    uuid += i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
-    uuid += kDigits[bytes[i] >> 4U];
-    uuid += kDigits[bytes[i] & 15U];
-  }
-  return uuid;
+  return uuid_of(bytes, 7);
 }
 
 }  // namespace arborfs

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -30,5 +31,7 @@ void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(st
 
 /// A random UUID of version 4, for new records and sessions. Errors: io.
 Result<std::string> new_uuid();
+/// The same of version 7, which begins with a time, in milliseconds since 1970. Errors: io.
+Result<std::string> new_uuid_of_time(std::int64_t time_ms);
 
 }  // namespace arborfs

@@ -51,6 +51,7 @@ constexpr std::array kTargets = {
     Target{.agent = "opencode", .store = "tests/opencode/first-sqlite-1.2.1"},
     Target{.agent = "opencode", .store = "tests/opencode/files"},
     Target{.agent = "claude", .has_reasoning = false},
+    Target{.agent = "codex", .has_reasoning = false, .has_errors = false},
     Target{.agent = "goat", .has_reasoning = false, .has_errors = false},
 };
 

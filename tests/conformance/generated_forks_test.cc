@@ -50,11 +50,11 @@ std::string bytes_of(const fs::path& path) {
 
 /// The lines of a conversation as another agent can represent them.
 Lines as_written_for(const std::string& agent, Lines lines) {
-  const bool has_reasoning = agent != "claude" && agent != "goat";
+  const bool has_reasoning = agent != "claude" && agent != "codex" && agent != "goat";
   for (std::string& line : lines) {
     if (line.starts_with("reasoning ") && !has_reasoning) {
       line = "text <thinking>\n" + line.substr(10) + "\n</thinking>";
-    } else if (line.starts_with("failure ") && agent == "goat") {
+    } else if (line.starts_with("failure ") && (agent == "codex" || agent == "goat")) {
       line = "result [failed]\n" + line.substr(8);
     } else if (line.starts_with("image ") && agent == "opal") {
       line = "text [image: image/png, 8 bytes]";
@@ -145,7 +145,7 @@ TEST_P(GeneratedForks, HaveWhatTheModelHadOrTheWholePath) {
 INSTANTIATE_TEST_SUITE_P(
     Agents, GeneratedForks,
     ::testing::Combine(::testing::Values("omp", "pi", "opal", "opencode", "claude", "codex", "goat"),
-                       ::testing::Values("omp", "pi", "opal", "opencode", "claude", "goat")),
+                       ::testing::Values("omp", "pi", "opal", "opencode", "claude", "codex", "goat")),
     [](const auto& row) { return std::string(std::get<0>(row.param)) + "_to_" + std::get<1>(row.param); });
 
 /// A log of omp with everything that the interfaces of models refuse.
@@ -206,7 +206,8 @@ TEST_P(RefusedContent, IsWrittenSoThatTheInterfaceOfAModelAcceptsIt) {
   EXPECT_EQ(forked->as_text.results, 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Agents, RefusedContent, ::testing::Values("pi", "opal", "opencode", "claude", "goat"));
+INSTANTIATE_TEST_SUITE_P(Agents, RefusedContent,
+                         ::testing::Values("pi", "opal", "opencode", "claude", "codex", "goat"));
 
 }  // namespace
 }  // namespace arborfs::conformance

@@ -12,7 +12,7 @@ from mounting import BINARY, equal, fails_with, run
 from writing import answer_of
 
 TESTS = Path(__file__).resolve().parent.parent
-TARGETS = ("pi", "opal", "opencode", "claude", "goat")
+TARGETS = ("pi", "opal", "opencode", "claude", "codex", "goat")
 
 
 def with_a_picture(case):
@@ -49,7 +49,7 @@ def test_fork_to_another_agent_is_read_through_the_mount(case):
         for agent in TARGETS:
             answer = answer_of(mount.session(session) / "fork", json.dumps({"agent": agent}) + "\n")
             equal(answer["agent"], agent)
-            lost = {"opal": {"images": 1}, "claude": {"reasoning": 1}, "goat": {"reasoning": 1}}.get(agent, {})
+            lost = {"opal": {"images": 1}, "claude": {"reasoning": 1}, "codex": {"reasoning": 1}, "goat": {"reasoning": 1}}.get(agent, {})
             equal(answer["asText"], lost, agent)
             folder = mount / answer["path"]
             header = json.loads((folder / "session.json").read_text())
@@ -71,7 +71,7 @@ def test_control_files_say_what_the_sessions_of_each_agent_take(case):
     session = with_a_picture(case)
     _, options = stores(case)
     takes = {"pi": "images, are kept whole", "opal": '"role":"tool_result"', "goat": "a record of the transcript",
-             "opencode": "JSON are refused"}
+             "opencode": "JSON are refused", "codex": "of the user or, after one, of the assistant"}
     with case.mount(options) as mount:
         for agent in TARGETS:
             answer = answer_of(mount.session(session) / "fork", json.dumps({"agent": agent}) + "\n")
@@ -129,7 +129,7 @@ def test_sessions_that_are_only_read_can_be_forked_to_another_agent(case):
     with case.mount(f"store=codex={codex}") as mount:
         folder = next(iter((mount / "by-agent" / "codex").iterdir())).resolve()
         fails_with(errno.EINVAL, lambda: answer_of(folder / "fork", "\n"))
-        fails_with(errno.EOPNOTSUPP, lambda: answer_of(folder / "fork", '{"agent":"codex"}\n'))
+        fails_with(errno.EOPNOTSUPP, lambda: answer_of(folder / "fork", '{"agent":"gote"}\n'))
         fails_with(errno.EROFS, lambda: answer_of(folder / "fork", '{"agent":"claude"}\n'))
         fails_with(errno.EINVAL, lambda: answer_of(folder / "fork", '{"agent":"omp","cwd":"src"}\n'))
         equal(list(case.agent.sessions.rglob("*.jsonl")), [], "omp's store")

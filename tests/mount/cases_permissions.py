@@ -13,7 +13,7 @@ from mounting import BINARY, Mount, Skip, equal, needs_root, run, shell, variant
 from writing import answer_of
 
 TESTS = Path(__file__).resolve().parent.parent
-TARGETS = ("omp", "pi", "opal", "files", "claude", "goat")
+TARGETS = ("omp", "pi", "opal", "files", "claude", "codex", "goat")
 UMASKS = variants(umask_000={"umask": 0o000}, umask_022={"umask": 0o022}, umask_077={"umask": 0o077})
 FILE = {"omp": 0o666, "pi": 0o666, "opal": 0o666, "files": 0o644, "claude": 0o600, "goat": 0o644}  # as the agents
 FOLDER = {"omp": 0o777, "pi": 0o777, "opal": 0o777, "files": 0o755, "claude": 0o700, "goat": 0o755}
@@ -33,7 +33,7 @@ def bits(path):
 
 
 class Everything:
-    """A store of each agent in which a conversation is, with one of omp and one of codex."""
+    """A store of each agent in which a conversation is."""
 
     def __init__(self, case):
         self.case, self.work = case, case.new_path("work")
@@ -43,24 +43,19 @@ class Everything:
         session.image(base64.b64encode(PNG).decode(), text="How high is this kite?")
         session.assistant("Twelve metres.")
         session.write()
-        self.folders = {agent: case.new_path(agent) for agent in (*TARGETS[1:], "codex")}
+        self.folders = {agent: case.new_path(agent) for agent in TARGETS[1:]}
         for agent, folder in self.folders.items():
             folder.mkdir()
         self.folders["omp"] = case.agent.path
         shutil.copytree(TESTS / "opencode" / "files", self.folders["files"], dirs_exist_ok=True)
-        shutil.copytree(TESTS / "codex" / "paginated", self.folders["codex"], dirs_exist_ok=True)
         (self.folders["claude"] / "projects").mkdir()
         self.stores = [f"{'opencode' if agent == 'files' else agent}={folder}" for agent, folder in self.folders.items()]
         self.ids = {"omp": session.id}
         for agent in TARGETS[1:]:
             self.ids[agent] = self.fork("omp", agent)
-        self.ids["codex"] = next(one["session"] for one in self.listed("codex"))
 
     def arborfs(self, *words, check=True):
         return self.case.arborfs(*words, *(word for store in self.stores for word in ("--store", store)), check=check)
-
-    def listed(self, agent):
-        return json.loads(self.arborfs("ls", "-a", agent, "--json").stdout)
 
     def fork(self, source, target=None):
         to = ("--to", "opencode" if target == "files" else target) if target else ()
@@ -97,7 +92,7 @@ def test_s12_fork_is_never_wider_than_its_source(case, umask):
     all_of = Everything(case)
     all_of.make_private(all_of.folders)
     with umask_of(umask), all_of.mount() as mount:
-        for source in (*TARGETS, "codex"):
+        for source in TARGETS:
             before = all_of.all_paths()
             folder = (mount / "by-id" / all_of.ids[source]).resolve()
             if source in ("omp", "pi", "opal", "goat"):

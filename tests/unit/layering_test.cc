@@ -45,7 +45,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/formats/opal", {"core/write"}},
     {"core/formats/opencode", {"core/write", "core/sqlite"}},
     {"core/formats/claude", {"core/write"}},
-    {"core/formats/codex", {"core/store", "core/sqlite"}},
+    {"core/formats/codex", {"core/write", "core/sqlite"}},
     {"core/formats/goat", {"core/write"}},
     {"core/formats",
      {"core/formats/omp/edit", "core/formats/opal", "core/formats/opencode", "core/formats/claude",

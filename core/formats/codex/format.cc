@@ -6,6 +6,7 @@
 namespace arborfs::codex {
 namespace {
 
+constexpr std::string_view kVerbs[] = {"append", "branch", "title", "remove"};
 constexpr std::string_view kPrograms[] = {"codex"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "@openai/codex",
@@ -15,6 +16,32 @@ constexpr AgentPrograms kAgent{.names = kPrograms,
 /// As codex/FORMAT.md A7 says.
 constexpr ResumeCommand kResume{.program = "codex", .option = "resume", .variable = "CODEX_HOME"};
 
+constexpr std::string_view kAppendUsage =
+    "Write to this file to append to the session:\n"
+    "  text                                one user message, from open to close\n"
+    "  {\"role\":\"user\",\"content\":\"...\"}   a message of the user or, after one, of the assistant\n"
+    "  {\"type\":\"function_call\",...}        a call: name, arguments (a text), call_id; after it its output:\n"
+    "  {\"type\":\"function_call_output\",\"call_id\":\"...\",\"output\":\"...\"}\n"
+    "Content is a text or a list of {\"type\":\"text\",\"text\":...} and, of the user, "
+    "{\"type\":\"input_image\",\"image_url\":...}.\n"
+    "Each message of the user begins a turn. Several JSON objects, one per line and in one write, are appended "
+    "together\n"
+    "or not at all. Codex shows a turn without an answer as interrupted; the model gets it with the next prompt.\n"
+    "Two members are options of the command and do not reach the log:\n"
+    "  \"ifLeaf\":\"id\"                       fail with ESTALE unless this entry is the leaf\n"
+    "  \"force\":true                        write even if a program may have the session open; never beside one that "
+    "has\n"
+    "After a write, the same descriptor returns {\"id\":...,\"parentId\":...}. After a failure, lastError in "
+    "status.json\n"
+    "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
+constexpr std::string_view kBranchUsage =
+    "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
+    "name of its file, or root. It must be the last of its turn: Codex goes back only to the ends of turns.\n"
+    "As JSON: {\"target\":\"#42\",\"force\":true}. Codex continues there at once, and the turns that it leaves stay a "
+    "branch,\n"
+    "to which another branch command returns; in a thread of an old Codex (without ordinals) they stay dropped.\n";
+constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}, {"branch", kBranchUsage}};
+
 }  // namespace
 
 const Format& format() {
@@ -22,8 +49,10 @@ const Format& format() {
                              .name = "codex-jsonl",
                              .reader = &reader(),
                              .renderer = &renderer(),
+                             .verbs = kVerbs,
                              .programs = &kAgent,
-                             .resume = &kResume};
+                             .resume = &kResume,
+                             .usages = kUsages};
   return format;
 }
 
@@ -31,6 +60,8 @@ const Format& document_format() {
   static const Format format = [] {
     Format documents = codex::format();
     documents.name = "codex-json";
+    documents.verbs = {};
+    documents.usages = {};
     documents.resume = nullptr;
     return documents;
   }();

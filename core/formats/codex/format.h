@@ -1,5 +1,4 @@
-// Codex's threads: its rollout files of either kind. See FORMAT.md in this folder for the facts. Read only.
-// Thread-safe.
+// Codex's threads: its rollout files of either kind. See FORMAT.md in this folder for the facts. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -12,7 +11,7 @@ namespace arborfs::codex {
 const Format& format();
 const LogReader& reader();
 const RecordRenderer& renderer();
-/// The format of threads in documents. No version of Codex that has `resume` reads those of the
+/// The format of threads in documents, which are only read. No version of Codex that has `resume` reads those of the
 /// first one (codex/FORMAT.md A1).
 const Format& document_format();
 

@@ -93,6 +93,7 @@ struct SegmentView {
   std::optional<HistoryBase> base;
   bool is_own = true;
   bool is_last = true;
+  bool is_active = true;  // Codex goes on at its end
   const LogSource* file = nullptr;
   std::uint64_t length = 0;
   std::uint64_t start = 0;
@@ -143,16 +144,18 @@ Result<Header> read_first_record(const SegmentView& segment) {
 Result<std::vector<SegmentView>> segments_of(const LogSource& log) {
   std::vector<SegmentView> views;
   if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
+    const std::string& active = thread->facts().active;
     for (const Segment& segment : thread->segments()) {
-      views.push_back(
-          {segment.id, segment.head.base, segment.is_own, false, segment.file.get(), segment.length, segment.start});
+      views.push_back({segment.id, segment.head.base, segment.is_own, false, segment.id == active, segment.file.get(),
+                       segment.length, segment.start});
     }
     views.back().is_last = true;
+    views.back().is_active = views.back().is_active || active.empty();
     ASSIGN_OR_RETURN(views.back().length, views.back().file->size());
     return views;
   }
   ASSIGN_OR_RETURN(const auto size, log.size());
-  views.push_back({"0", std::nullopt, true, true, &log, size, 0});
+  views.push_back({"0", std::nullopt, true, true, true, &log, size, 0});
   return views;
 }
 
@@ -193,6 +196,7 @@ class Thread final : public LineScan {
         ++begun_;
       }
       RETURN_IF_ERROR(read_segment(segment, end, sink, stop));
+      leaf_ = segment.is_active ? tip_ : leaf_;
     }
     at_ = end;
     ends_.clear();  // no segment comes that could be based on one of these
@@ -207,7 +211,7 @@ class Thread final : public LineScan {
 
  protected:
   void finish(RecordSink& sink) const override {
-    sink.set_leaf(tip_);
+    sink.set_leaf(leaf_);
     repetitions_.report(sink);
   }
   [[nodiscard]] std::uint64_t growing_part(const LogSource& log) const override {
@@ -392,12 +396,12 @@ class Thread final : public LineScan {
   }
 
   /// A record's own id unless another entry has it.
-  [[nodiscard]] std::string id_of(const SegmentView& segment, const RolloutRecord& record, std::uint64_t ordinal,
+  [[nodiscard]] std::string id_of(const SegmentView& segment, const RolloutRecord& record,
                                   const RecordSink& sink) const {
     if (record.id && !record.id->empty() && sink.find(*record.id) == kNoEntry) {
       return std::string(*record.id);
     }
-    const std::string made = segment.id + ":" + std::to_string(record.ordinal ? ordinal : line_);
+    const std::string made = segment.id + ":" + std::to_string(record.ordinal.value_or(line_));
     std::string id = made;
     for (int again = 2; sink.find(id) != kNoEntry; ++again) {
       id = made + "~" + std::to_string(again);
@@ -407,7 +411,7 @@ class Thread final : public LineScan {
 
   Result<void> add(const SegmentView& segment, const RolloutLines::Line& line, const RolloutRecord& record,
                    std::uint64_t ordinal, RecordSink& sink) {
-    std::string id = id_of(segment, record, ordinal, sink);
+    std::string id = id_of(segment, record, sink);
     const std::string_view parent = tip_ != kNoEntry ? tip_id_ : missing_;
     RecordFields fields;
     fields.offset = segment.start + line.offset;
@@ -451,6 +455,7 @@ class Thread final : public LineScan {
   std::vector<bool> begins_turn_;                  // by entry
   Ordinal tip_ = kNoEntry;                         // the entry from which the next one continues
   std::string tip_id_;
+  Ordinal leaf_ = kNoEntry;  // the end of the active segment
 };
 
 constexpr std::string_view kSettings = "turn_context";

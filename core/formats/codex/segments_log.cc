@@ -99,6 +99,9 @@ Result<SegmentHead> read_head(const LogSource& file) {
     return head;  // a document, which is rewritten as a whole
   }
   head.base = base_in(line->text);
+  head.kind = meta_in(line->text).empty()                     ? RolloutKind::none
+              : count_of(skim::member(line->text, "ordinal")) ? RolloutKind::paginated
+                                                              : RolloutKind::legacy;
   Relatives& relatives = head.relatives;
   relatives.started_by = starter_in(line->text);
   relatives.forked_from = skim::text_member(meta_in(line->text), "forked_from_id");
@@ -214,7 +217,7 @@ void ThreadStat::add(const FileStat& file, std::uint64_t length, bool is_own) {
 FileStat ThreadStat::of_thread(const ThreadFacts& facts) const {
   FileStat all = stat_;
   if (files_ != 1 || !facts.is_empty()) {
-    all.ino = xxh64(facts.name.value_or(""), xxh64(facts.parent, identity_));
+    all.ino = xxh64(facts.active, xxh64(facts.name.value_or(""), xxh64(facts.parent, identity_)));
   }
   return all;
 }

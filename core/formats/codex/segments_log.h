@@ -23,7 +23,8 @@ namespace arborfs::codex {
 struct ThreadFacts {
   std::optional<std::string> name;  // given by the user
   std::string parent;               // the thread that started it as a sub-agent, "" for none
-  [[nodiscard]] bool is_empty() const { return !name && parent.empty(); }
+  std::string active;               // the segment with which Codex goes on (C7); "" for the newest
+  [[nodiscard]] bool is_empty() const { return !name && parent.empty() && active.empty(); }
 };
 
 // How copies of a thread's records are known in the threads that were forked from it or that it started: their times
@@ -65,9 +66,17 @@ struct Relatives {
   std::string copied_from;  // the records of this thread begin the file, its session_meta first
 };
 
+/// How records of a segment are written (codex/FORMAT.md B3), by its first line.
+enum class RolloutKind : std::uint8_t {
+  none,  // that is no session_meta: Codex opens no such segment
+  legacy,
+  paginated,  // records have ordinals
+};
+
 struct SegmentHead {
   std::optional<HistoryBase> base;
   Relatives relatives;
+  RolloutKind kind = RolloutKind::none;
   bool is_settled = false;  // false while Codex has not written the whole of it
 };
 

@@ -1,9 +1,11 @@
-// Codex's threads as a store: each is a session, whatever files its segments are in. Read only.
+#include "core/formats/codex/store.h"
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -15,221 +17,24 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/formats/codex/format.h"
-#include "core/formats/codex/record.h"
 #include "core/formats/codex/segments_log.h"
+#include "core/formats/codex/thread_facts.h"
 #include "core/formats/codex/thread_table.h"
-#include "core/json/json_cursor.h"
-#include "core/log/line_reader.h"
-#include "core/log/log_file.h"
 #include "core/log/log_reader.h"
 #include "core/os/disk.h"
 #include "core/os/file.h"
 #include "core/os/processes.h"
-#include "core/sqlite/database.h"
 #include "core/store/finding.h"
 #include "core/store/store_parts.h"
 
 namespace arborfs::codex {
 namespace {
 
-/// The names that users gave to threads (codex/FORMAT.md A4). Thread-safe.
-class ThreadNames {
- public:
-  /// `home` is Codex's folder, in which the file of names may appear later.
-  explicit ThreadNames(std::string home) : home_(std::move(home)) {}
-
-  /// The file of names, for the watcher.
-  static constexpr std::string_view kFile = "session_index.jsonl";
-
-  using Names = std::unordered_map<std::string, std::string>;
-  /// The names by thread; reads the file again if it has changed.
-  [[nodiscard]] std::shared_ptr<const Names> current() const;
-
- private:
-  const std::string home_;
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Names> names_ = std::make_shared<Names>();  // guarded by mutex_
-  mutable FileStat read_at_;                                                // of the file that they are from
-};
-
-constexpr std::uint64_t kMostRead = std::uint64_t{16} << 20U;
-constexpr std::size_t kLongestName = 4096;
-
-/// If a thread has several lines, the last one counts. At most kMostRead bytes are read.
-std::shared_ptr<const ThreadNames::Names> ThreadNames::current() const {
-  const auto home = Dir::open_root(home_);
-  const auto st = home ? home->stat(std::string(kFile)) : Result<FileStat>(home.error());
-  const std::lock_guard lock(mutex_);
-  if (!st || *st == read_at_) {
-    names_ = st ? names_ : std::make_shared<Names>();
-    read_at_ = st ? read_at_ : FileStat();
-    return names_;
-  }
-  auto names = std::make_shared<Names>();
-  const auto log = LogFile::open(*home, std::string(kFile));
-  if (!log) {
-    return names_;
-  }
-  LineReader lines(**log, std::min(kMostRead, st->size), {});
-  for (auto line = lines.next(); line && *line != nullptr; line = lines.next()) {
-    const std::string_view text = (*line)->text;
-    auto id = is_object(text) ? skim::string_value(skim::member(text, "id")) : std::nullopt;
-    auto name = id ? skim::string_value(skim::member(text, "thread_name")) : std::nullopt;
-    if (name && name->size() <= kLongestName) {
-      (*names)[*std::move(id)] = *std::move(name);
-    }
-  }
-  names_ = std::move(names);
-  read_at_ = (*log)->opened();
-  return names_;
-}
-
-/// The facts about threads that only Codex's database has (codex/FORMAT.md A4, A6). Only reads it. Thread-safe.
-class ThreadDatabase {
- public:
-  using Threads = std::unordered_map<std::string, ThreadFacts>;
-
-  /// `home` is Codex's folder, in which the database may appear later. Copies are made through `disk`, which outlives
-  /// this.
-  ThreadDatabase(std::string home, Disk& disk) : home_(std::move(home)), disk_(disk) {}
-
-  /// The facts by thread, at most kRemembered old. Empty if there is no database that can be read.
-  [[nodiscard]] std::shared_ptr<const Threads> current() const;
-  /// The faults that SQLite finds in the newest database.
-  [[nodiscard]] std::vector<FileFinding> faults() const;
-  /// A running Codex writes to the database all the time, mostly nothing that counts here.
-  static constexpr std::chrono::seconds kRemembered{2};
-
- private:
-  void refresh() const;
-  const std::string home_;
-  Disk& disk_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  mutable std::shared_ptr<const Threads> threads_;  // null: not looked for yet
-  mutable std::chrono::steady_clock::time_point looked_at_;
-  mutable std::unique_ptr<const sqlite::Database> database_;  // null: there is none
-  mutable sqlite::DatabaseState read_at_;                     // of what is in threads_
-};
-
-constexpr std::string_view kDatabase = "state_";
-constexpr std::string_view kDatabaseEnding = ".sqlite";
-constexpr std::size_t kMostThreads = 1'000'000;
-
-/// The N of state_<N>.sqlite.
-std::optional<std::uint64_t> version_of(std::string_view file) {
-  if (!file.starts_with(kDatabase) || !file.ends_with(kDatabaseEnding)) {
-    return std::nullopt;
-  }
-  file.remove_prefix(kDatabase.size());
-  file.remove_suffix(std::min(kDatabaseEnding.size(), file.size()));
-  return count_of(file);
-}
-
-std::vector<std::string> tables_read() {
-  return {"threads", "thread_spawn_edges"};
-}
-
-/// The name of the newest database; "" if there is none.
-std::string newest_database(const std::string& home) {
-  const auto dir = Dir::open_root(home);
-  const auto entries = dir ? dir->list() : Result<std::vector<DirEntry>>(dir.error());
-  std::string newest;
-  std::uint64_t version = 0;
-  for (const DirEntry& entry : entries ? *entries : std::vector<DirEntry>()) {
-    const auto found = version_of(entry.name);
-    if (found && (newest.empty() || *found > version)) {
-      newest = entry.name;
-      version = *found;
-    }
-  }
-  return newest;
-}
-
-/// Calls `take` with the two texts of each row.
-template <class Take>
-Result<void> each_row(const sqlite::Connection& connection, std::string_view sql, const Take& take) {
-  ASSIGN_OR_RETURN(auto rows, connection.prepare(sql));
-  for (std::size_t count = 0; count < kMostThreads; ++count) {
-    ASSIGN_OR_RETURN(const bool has_row, rows.step());
-    if (!has_row) {
-      break;
-    }
-    take(std::string(rows.text(0)), std::string(rows.text(1)));
-  }
-  return {};
-}
-
-/// An older database has no names or no sub-agents.
-Result<void> read_threads(const sqlite::Connection& connection, ThreadDatabase::Threads& threads) {
-  ASSIGN_OR_RETURN(const auto columns, connection.columns_of("threads"));
-  if (columns.contains("name")) {
-    RETURN_IF_ERROR(each_row(connection, "SELECT id, name FROM threads WHERE name IS NOT NULL AND name <> ''",
-                             [&](std::string id, std::string name) { threads[std::move(id)].name = std::move(name); }));
-  }
-  ASSIGN_OR_RETURN(const auto edges, connection.columns_of("thread_spawn_edges"));
-  if (edges.contains("parent_thread_id")) {
-    RETURN_IF_ERROR(
-        each_row(connection, "SELECT child_thread_id, parent_thread_id FROM thread_spawn_edges",
-                 [&](std::string child, std::string parent) { threads[std::move(child)].parent = std::move(parent); }));
-  }
-  return {};
-}
-
-std::shared_ptr<const ThreadDatabase::Threads> ThreadDatabase::current() const {
-  const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  if (!threads_ || now - looked_at_ > kRemembered) {
-    refresh();
-    looked_at_ = std::chrono::steady_clock::now();
-  }
-  return threads_;
-}
-
-std::vector<FileFinding> ThreadDatabase::faults() const {
-  std::vector<FileFinding> found;
-  const std::string file = newest_database(home_);
-  if (file.empty()) {
-    return found;
-  }
-  const sqlite::Database database(home_ + "/" + file, tables_read(), disk_);
-  for (sqlite::IntegrityFault& fault : sqlite::integrity_faults(database)) {
-    found.push_back({database.path(), {fault.kind, std::move(fault.text)}});
-  }
-  return found;
-}
-
-/// While the database cannot be read, the previous facts stay.
-void ThreadDatabase::refresh() const {
-  threads_ = threads_ ? threads_ : std::make_shared<const Threads>();
-  const std::string file = newest_database(home_);
-  const std::string path = home_ + "/" + file;
-  if (file.empty()) {
-    database_.reset();
-  } else if (!database_ || database_->path() != path) {
-    database_ = std::make_unique<const sqlite::Database>(path, tables_read(), disk_);
-    read_at_ = {};
-  }
-  const auto state = database_ ? database_->state() : Result<sqlite::DatabaseState>(Errc::not_found, "no database");
-  if (!state || *state == read_at_) {
-    return;
-  }
-  auto threads = std::make_shared<Threads>();
-  const auto done = database_->read([&](const sqlite::Connection& connection) {
-    threads->clear();
-    return read_threads(connection, *threads);
-  });
-  if (done) {
-    threads_ = std::move(threads);
-    read_at_ = *state;
-  }
-}
-
 /// The logs have the places `sessions/<thread>.jsonl`, which are not files.
-class Store final : public arborfs::Store, public HasNativeFiles, public HasLiveSigns, public HasFaults {
+class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
  public:
   Store(const StorePaths& paths, Disk& disk)
-      : arborfs::Store(codex::format(), paths, disk, make_no_blobs(), codex::prompt_history(paths.agent_dir, disk)),
+      : ThreadStore(codex::format(), paths, disk, make_no_blobs(), codex::prompt_history(paths.agent_dir, disk)),
         names_(paths.agent_dir),
         database_(paths.agent_dir, disk) {}
 
@@ -253,6 +58,15 @@ class Store final : public arborfs::Store, public HasNativeFiles, public HasLive
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
   /// Of Codex's database.
   [[nodiscard]] std::vector<FileFinding> faults() const override { return database_.faults(); }
+  /// A session that a link leads to is read, but not changed.
+  [[nodiscard]] bool is_link(const LogPlace& place) const override;
+  [[nodiscard]] Result<ThreadNow> thread_now(const std::string& thread) const override;
+  [[nodiscard]] std::vector<std::string> based_on(const std::string& thread) const override;
+  void forget_rows() const override { database_.forget_look(); }
+  void forget_files() const override {
+    const std::lock_guard lock(mutex_);
+    table_ = nullptr;
+  }
 
  private:
   /// A segment of a thread's history before it is opened.
@@ -263,20 +77,26 @@ class Store final : public arborfs::Store, public HasNativeFiles, public HasLive
     std::uint64_t end = UINT64_MAX;  // bytes after it are of another thread
   };
   using Table = std::shared_ptr<const ThreadTable>;
+  /// The threads whose history begins in another one.
+  struct Forks {
+    Table of;  // that they were found in
+    std::unordered_map<std::string, std::vector<std::string>> by_source;
+  };
   /// One state of the facts about all threads apart from their records.
   struct Known {
     std::shared_ptr<const ThreadNames::Names> names;
-    std::shared_ptr<const ThreadDatabase::Threads> threads;
+    ThreadRows rows;
   };
 
   [[nodiscard]] const std::string& home() const { return paths().agent_dir; }
   [[nodiscard]] Table table() const;
   Table read_table() const;
+  [[nodiscard]] std::shared_ptr<const Forks> find_forks(const Table& table) const;
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread,
                                                   SegmentOpener& opener) const;
   [[nodiscard]] Result<std::vector<Planned>> plan(const ThreadTable& table, const std::string& thread) const;
   [[nodiscard]] Known known() const;
-  static ThreadFacts facts_in(const Known& known, const std::string& thread);
+  static ThreadFacts facts_in(const ThreadTable& table, const Known& known, const std::string& thread);
   [[nodiscard]] ReadMarks source_marks(const ThreadTable& table, const std::string& thread,
                                        const std::vector<Planned>& planned) const;
   [[nodiscard]] SegmentHead head_of(const SegmentFile& file, SegmentOpener& opener) const;
@@ -296,7 +116,8 @@ class Store final : public arborfs::Store, public HasNativeFiles, public HasLive
   const ThreadNames names_;
   const ThreadDatabase database_;
   mutable std::mutex mutex_;
-  mutable Table table_;  // guarded by mutex_; null until it is needed
+  mutable Table table_;                         // guarded by mutex_; null until it is needed
+  mutable std::shared_ptr<const Forks> forks_;  // the same
   /// By segment: the first line never changes. Guarded by mutex_.
   mutable std::unordered_map<std::string, SegmentHead> heads_;
   const std::shared_ptr<MarkCache> marks_ = std::make_shared<MarkCache>();  // logs keep it
@@ -363,7 +184,6 @@ Result<ShownFiles::Content> SegmentFiles::open(const std::string& path) const {
 
 constexpr std::string_view kFolder = "sessions";
 constexpr std::string_view kArchive = "archived_sessions";
-constexpr std::string_view kLocks = "thread-writer-locks";
 constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::size_t kMostBases = 1000;  // of one segment
 constexpr std::size_t kLooksAtOnce = 64;  // threads that one call looks at
@@ -374,6 +194,18 @@ std::string file_of_thread(const std::string& thread) {
 
 Error no_thread() {
   return {Errc::not_found, "Codex has no thread with this id"};
+}
+
+/// The segment of a thread with which Codex goes on (codex/FORMAT.md C7). A row that was read before the newest segment
+/// was written may name an earlier one.
+const SegmentFile& active_of(const std::vector<SegmentFile>& files, const ThreadRows& rows) {
+  const auto row = rows.by_thread->find(files.back().name.thread);
+  if (row == rows.by_thread->end() || files.back().stat.mtime_ns > rows.looked_ns) {
+    return files.back();
+  }
+  const auto named = std::find_if(files.begin(), files.end(),
+                                  [&](const SegmentFile& file) { return file.name.segment == row->second.segment; });
+  return named == files.end() ? files.back() : *named;
 }
 
 /// See codex/FORMAT.md A5.
@@ -423,8 +255,8 @@ std::string Store::path_of(const LogPlace& place) const {
   if (found == now->threads().end()) {
     return arborfs::Store::path_of(place);
   }
-  const SegmentFile& newest = found->second.back();
-  return home() + "/" + newest.folder + "/" + newest.file;
+  const SegmentFile& active = active_of(found->second, database_.current());
+  return home() + "/" + active.folder + "/" + active.file;
 }
 
 Store::Table Store::table() const {
@@ -490,7 +322,7 @@ Result<FileStat> Store::stat_of(const ThreadTable& table, const std::string& thr
     ASSIGN_OR_RETURN(const FileStat st, stat(segment.file));
     all.add(st, std::min(st.size, segment.end), segment.is_own);
   }
-  return all.of_thread(facts_in(known, thread));
+  return all.of_thread(facts_in(table, known, thread));
 }
 
 Result<FileStat> Store::stat_now(const ThreadTable& table, const std::string& thread) const {
@@ -587,21 +419,21 @@ Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   return ShownFilesPtr(std::make_unique<const SegmentFiles>(home(), std::move(segments)));
 }
 
-/// The newest segment of the thread.
+/// The segment with which Codex goes on.
 Result<File> Store::open_file(const Dir& /*in*/, const LogPlace& place) const {
   const Table now = table();
   const auto found = now->threads().find(place.stem());
   if (found == now->threads().end()) {
     return no_thread();
   }
-  const SegmentFile& newest = found->second.back();
-  ASSIGN_OR_RETURN(const auto dir, open_below(home(), newest.folder));
-  return File::follow_in(dir, newest.file);
+  const SegmentFile& active = active_of(found->second, database_.current());
+  ASSIGN_OR_RETURN(const auto dir, open_below(home(), active.folder));
+  return File::follow_in(dir, active.file);
 }
 
 /// This works even without a program called codex: another program may embed it.
 std::unique_ptr<const LiveSigns> Store::live_signs(bool /*is_running*/) const {
-  auto locks = open_below(home(), kLocks);
+  auto locks = open_below(home(), kLocksFolder);
   return locks ? std::make_unique<const ThreadLocks>(*std::move(locks)) : nullptr;
 }
 
@@ -609,14 +441,92 @@ Store::Known Store::known() const {
   return {names_.current(), database_.current()};
 }
 
-/// The file of names has a new name at once.
-ThreadFacts Store::facts_in(const Known& known, const std::string& thread) {
-  const auto row = known.threads->find(thread);
-  ThreadFacts facts = row == known.threads->end() ? ThreadFacts() : row->second;
-  if (const auto name = known.names->find(thread); name != known.names->end()) {
+/// The row of a paginated thread has its name; a thread without such a row has it in the file of names (H1).
+ThreadFacts Store::facts_in(const ThreadTable& table, const Known& known, const std::string& thread) {
+  ThreadFacts facts;
+  const auto found = known.rows.by_thread->find(thread);
+  const ThreadRow row = found == known.rows.by_thread->end() ? ThreadRow() : found->second;
+  facts.name = row.name;
+  facts.parent = row.parent;
+  if (const auto name = known.names->find(thread); name != known.names->end() && !row.is_paginated) {
     facts.name = name->second;
   }
+  const auto files = table.threads().find(thread);
+  if (files != table.threads().end()) {
+    const SegmentFile& active = active_of(files->second, known.rows);
+    facts.active = &active == &files->second.back() ? "" : active.name.segment;
+  }
   return facts;
+}
+
+bool Store::is_link(const LogPlace& place) const {
+  const Table now = table();
+  const auto found = now->threads().find(place.stem());
+  return found != now->threads().end() && std::any_of(found->second.begin(), found->second.end(),
+                                                      [](const SegmentFile& file) { return file.is_linked; });
+}
+
+Result<ThreadNow> Store::thread_now(const std::string& thread) const {
+  database_.forget_look();
+  const ThreadRows rows = database_.current();
+  const auto row = rows.by_thread->find(thread);
+  const std::string wanted = row == rows.by_thread->end() ? "" : row->second.segment;
+  Table table = this->table();
+  auto files = table->threads().find(thread);
+  const bool is_known = files != table->threads().end() && (wanted.empty() || table->find(wanted) != nullptr) &&
+                        std::all_of(files->second.begin(), files->second.end(),
+                                    [&](const SegmentFile& file) { return stat_now(file).has_value(); });
+  if (!is_known) {
+    table = read_table();
+    files = table->threads().find(thread);
+  }
+  if (files == table->threads().end()) {
+    return no_thread();
+  }
+  ThreadNow now{files->second, active_of(files->second, rows), RolloutKind::none, {}};
+  now.row = row == rows.by_thread->end() ? ThreadRow() : row->second;
+  SegmentOpener opener(home(), SegmentOpener::Use::once);
+  ASSIGN_OR_RETURN(const auto log, opener.open(now.active));
+  ASSIGN_OR_RETURN(const auto head, read_head(*log));
+  now.kind = head.kind;
+  return now;
+}
+
+std::vector<std::string> Store::based_on(const std::string& thread) const {
+  const Table now = table();
+  std::shared_ptr<const Forks> forks;
+  {
+    const std::lock_guard lock(mutex_);
+    forks = forks_;
+  }
+  if (!forks || forks->of != now) {
+    forks = find_forks(now);
+    const std::lock_guard lock(mutex_);
+    forks_ = forks;
+  }
+  const auto found = forks->by_source.find(thread);
+  return found == forks->by_source.end() ? std::vector<std::string>() : found->second;
+}
+
+std::shared_ptr<const Store::Forks> Store::find_forks(const Table& table) const {
+  auto forks = std::make_shared<Forks>();
+  forks->of = table;
+  SegmentOpener opener(home(), SegmentOpener::Use::once);
+  for (const auto& thread : table->threads()) {
+    std::set<std::string> sources;
+    for (const SegmentFile& file : thread.second) {
+      const SegmentHead head = head_of(file, opener);
+      const SegmentFile* const base = head.base ? table->find(head.base->segment) : nullptr;
+      if (base != nullptr && base->name.thread != thread.first) {
+        sources.insert(base->name.thread);
+      }
+    }
+    opener.let_go();
+    for (const std::string& source : sources) {
+      forks->by_source[source].push_back(thread.first);
+    }
+  }
+  return forks;
 }
 
 std::vector<Finding> Store::faults_of(const LogPlace& place) const {
@@ -720,7 +630,7 @@ Result<std::shared_ptr<const LogSource>> Store::open_thread(const ThreadTable& t
     all.add(st, std::min(st.size, each.end), each.is_own);
     segments.push_back({each.file.name.segment, each.head, each.is_own, std::move(file), std::min(size, each.end), 0});
   }
-  ThreadFacts facts = facts_in(known, thread);
+  ThreadFacts facts = facts_in(table, known, thread);
   const FileStat opened = all.of_thread(facts);
   return std::shared_ptr<const LogSource>(std::make_shared<const SegmentsLog>(
       std::move(segments), std::move(facts), opened, thread, source_marks(table, thread, planned)));

@@ -19,7 +19,6 @@ struct Root {
 };
 
 constexpr std::array kRoots = {Root{"sessions", 3}, Root{"archived_sessions", 0}};
-constexpr std::size_t kDeepest = 20;           // levels of folders below a root
 constexpr std::size_t kMostFolders = 100'000;  // a link may lead to any folder
 
 /// Why a file below a root that is no rollout is left out; "" for files that nobody expects to be one.

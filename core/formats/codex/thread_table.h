@@ -17,6 +17,9 @@
 
 namespace arborfs::codex {
 
+/// Rollouts are looked for so many levels of folders below Codex's two folders of rollouts.
+inline constexpr std::size_t kDeepest = 20;
+
 /// The names of Codex's files (codex/FORMAT.md A2). Pure; any thread.
 struct RolloutName {
   std::string thread;          // a UUID, of a document perhaps without its dashes

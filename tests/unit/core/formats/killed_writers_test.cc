@@ -1,5 +1,5 @@
-// Processes that write to sessions of goat and Opal and are killed at random moments. What was acknowledged is there,
-// earlier records are unchanged, the store can be read and written, and leftovers go.
+// Processes that write to sessions of goat, Opal and Codex and are killed at random moments. What was acknowledged is
+// there, earlier records are unchanged, the store can be read and written, and leftovers go.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 
 #include "core/formats/registry.h"
 #include "core/json/document.h"
+#include "tests/support/codex_acts.h"
 #include "tests/support/goat_acts.h"
 #include "tests/support/killed_acts.h"
 #include "tests/support/opal_acts.h"
@@ -213,6 +214,32 @@ TEST(KilledOpalRestore, LosesNothing) {
     EXPECT_EQ(stage.bytes(), before);
     EXPECT_EQ(GoatStage::read(stage.folder() + "/feed/plan.md"), "the plan");
     EXPECT_TRUE(stage.hidden().empty()) << stage.hidden().front() << " is left";
+  }
+}
+
+class KilledCodexActs : public ::testing::TestWithParam<CodexAct> {};
+INSTANTIATE_TEST_SUITE_P(Kills, KilledCodexActs, ::testing::ValuesIn(kCodexActs), name_of_codex_act);
+
+/// Of a thread in several files, too: what a killed removal or restore left is completed by the next restore.
+TEST_P(KilledCodexActs, LoseAndTearNothing) {
+  const CodexAct& act = GetParam();
+  KillMoments moments;
+  for (int round = 0; round < kill_rounds() / 4 && !HasFatalFailure(); ++round) {
+    const ::testing::ScopedTrace trace(__FILE__, __LINE__, "round " + std::to_string(round));
+    SplitDisk disk;
+    CodexStage stage(disk, allowing_delete());
+    act.prepare(stage);
+    stage.start();
+    disk.set_apart(act.trash_is_apart ? stage.settings().trash : "");
+    const CodexBefore before = codex_before(stage);
+    const bool is_done = is_acknowledged_before_kill(moments, [&] { return act.run(stage); });
+    disk.set_apart("");
+    stage.start();
+    EXPECT_TRUE(!is_done || act.is_done(stage)) << "what was acknowledged is not there";
+    const auto restored = stage.restore_all();
+    ASSERT_TRUE(restored) << restored.error().message;
+    ASSERT_TRUE(stage.session() && stage.session(kLegacy)) << "a thread is gone";
+    expect_codex_kept(stage, act, before);
   }
 }
 

@@ -326,8 +326,8 @@ TEST_F(CommandWriteTest, UnresolvedEntryNamesAreExplained) {
 
 TEST_F(CommandWriteTest, ForksToOtherAgentsNameThePossibleOnesAndTheMissingStore) {
   expect_refused({"fork", kId, "--to=gote"},
-                 "cannot fork a session to gote, only to claude, goat, omp, opal, opencode and pi\n");
-  expect_refused({"fork", kId, "--to=codex"}, "cannot fork a session to codex, only to claude, goat");
+                 "cannot fork a session to gote, only to claude, codex, goat, omp, opal, opencode and pi\n");
+  expect_refused({"fork", kId, "--to=codex"}, "no store of codex is open; name its folder with --store codex=DIR\n");
   expect_refused({"fork", kId, "--to=goat"}, "no store of goat is open; name its folder with --store goat=DIR\n");
 }
 

@@ -1,0 +1,86 @@
+#include "core/formats/codex/new_segment.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/words.h"
+#include "core/os/temp_file.h"
+#include "core/write/new_file.h"
+
+namespace arborfs::codex {
+namespace {
+
+constexpr const char* kSessions = "sessions";
+constexpr mode_t kFolderMode = 0755;  // less the umask
+constexpr mode_t kFileMode = 0600;
+constexpr std::size_t kLongestSettings = std::size_t{1} << 20U;
+
+/// Local time as strftime(3) prints it.
+std::string local_time(std::int64_t time_ms, const char* format) {
+  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
+  std::tm parts{};
+  std::array<char, 40> text{};
+  ::localtime_r(&seconds, &parts);
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
+
+/// The folder of a date. The folder of rollouts may be a link.
+Result<Dir> folder_of_day(Disk& disk, const std::string& home, std::int64_t time_ms, bool sync) {
+  if (!Dir::open_root(home + "/" + kSessions)) {
+    RETURN_IF_ERROR(make_folders(disk, home, {kSessions}, kFolderMode, sync));
+  }
+  return make_folders(disk, home + "/" + kSessions,
+                      {local_time(time_ms, "%Y"), local_time(time_ms, "%m"), local_time(time_ms, "%d")}, kFolderMode,
+                      sync);
+}
+
+}  // namespace
+
+Result<NewSegment> write_segment(const ThreadStore& store, const std::string& thread, const std::string& segment,
+                                 std::int64_t time_ms, mode_t permissions, std::string_view lines, bool sync) {
+  Disk& disk = store.disk();
+  const std::string& home = store.paths().agent_dir;
+  const std::string name = "rollout-" + local_time(time_ms, "%Y-%m-%dT%H-%M-%S") + "-" + thread +
+                           (segment.empty() ? "" : "_" + segment) + ".jsonl";
+  ASSIGN_OR_RETURN(auto folder, folder_of_day(disk, home, time_ms, sync));
+  ASSIGN_OR_RETURN(const auto outside, Dir::open_root(home));
+  ASSIGN_OR_RETURN(const auto draft, TempFile::create(disk, outside, kFileMode & permissions));
+  RETURN_IF_ERROR(draft->write(lines));
+  RETURN_IF_ERROR(draft->finish(sync));
+  RETURN_IF_ERROR(draft->publish(folder, name, Disk::Existing::keep));
+  auto synced = sync ? disk.sync_folder(folder) : Result<void>();
+  std::string path = home + "/" + kSessions + local_time(time_ms, "/%Y/%m/%d/") + name;
+  return NewSegment{std::move(folder), name, std::move(path), std::move(synced)};
+}
+
+/// The value of a line `model_provider = "..."` before the first table. Nothing else of the settings is looked at.
+std::string model_provider(const std::string& home) {
+  constexpr std::string_view kKey = "model_provider";
+  const auto folder = Dir::open_root(home);
+  const auto file = folder ? File::follow_in(*folder, "config.toml") : Result<File>(folder.error());
+  const auto text = file ? file->read(0, kLongestSettings) : Result<std::string>(file.error());
+  std::string_view rest = text ? std::string_view(*text) : std::string_view();
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = stripped(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.starts_with('[')) {
+      break;
+    }
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || stripped(line.substr(0, equals)) != kKey) {
+      continue;
+    }
+    line = stripped(line.substr(equals + 1));
+    const std::size_t close = line.empty() ? std::string_view::npos : line.find(line.front(), 1);
+    if ((line.starts_with('"') || line.starts_with('\'')) && close != std::string_view::npos && close > 1) {
+      return std::string(line.substr(1, close - 1));
+    }
+  }
+  return "openai";
+}
+
+}  // namespace arborfs::codex

@@ -1,0 +1,39 @@
+// Changes of what Codex keeps about threads outside their rollouts: rows of its database, each in one short
+// transaction, and the file of names (codex/FORMAT.md H1). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/formats/codex/store.h"
+
+namespace arborfs::codex {
+
+/// Gives a thread a name, as Codex does. `now` is how the thread was found. Errors: unsupported for a database whose
+/// schema is not known; not_found if Codex takes the name from a row that the database does not have; busy while
+/// another program writes to the database; those of the disk. The name is then the old one.
+Result<void> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
+                      const std::string& name, bool sync);
+
+/// A thread that has no row yet.
+struct NewThread {
+  std::string id;
+  std::string path;  // of its file, absolute
+  std::int64_t time_ms = 0;
+  std::string model_provider;
+  std::string cwd;
+  std::string first_prompt;
+  std::string name;  // "" for none
+};
+
+/// Inserts the row of a paginated thread, without which Codex's list of threads lacks it (H4), and adds its name. Does
+/// nothing for the row without a database, and with one whose schema is not known. Errors: busy, corrupt; those of the
+/// disk.
+Result<void> add_thread(const ThreadStore& store, const NewThread& thread, bool sync);
+
+/// Fails as set_path() would fail.
+Result<void> check_path(const ThreadStore& store, const std::string& thread, const ThreadNow& now);
+/// Says which segment of a thread Codex goes on with (C7). Errors: as set_name().
+Result<void> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync);
+
+}  // namespace arborfs::codex

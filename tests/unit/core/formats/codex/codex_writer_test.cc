@@ -1,0 +1,572 @@
+// Writes by arborfs to threads of Codex keep every other byte, and leave what Codex reads as Codex would have written
+// it (codex/FORMAT.md H).
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <regex>
+#include <sstream>
+
+#include "core/json/document.h"
+#include "tests/support/child.h"
+#include "tests/support/codex_stage.h"
+
+namespace arborfs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::CodexSegment;
+using testing::CodexStage;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using testing::kLegacy;
+using testing::kPaginated;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// With X in the place of times, and ids of turns and events.
+std::string without_ids(std::string text) {
+  static const std::regex kIds(R"x("(id|turn_id)":"[0-9a-f]{8}-[0-9a-f-]{27}")x");
+  static const std::regex kDates(R"x("\d{4}-\d\d-\d\dT[0-9:.]+Z")x");
+  static const std::regex kTimes(R"x(:\d{10,13}\b)x");
+  text = std::regex_replace(text, kIds, "\"$1\":X");
+  text = std::regex_replace(text, kDates, "X");
+  return std::regex_replace(text, kTimes, ":X");
+}
+
+/// The context that Codex sends, as it was before, and then these items.
+std::string with_items(const std::string& before, const std::vector<std::string>& items) {
+  std::string context = before.substr(0, before.rfind(']'));
+  context.resize(context.find_last_not_of(" \n") + 1);
+  for (const std::string& item : items) {
+    context += "," + item;
+  }
+  return context;
+}
+
+/// Context without its layout.
+std::string compact(std::string text) {
+  text.resize(text.find_last_not_of("]} \n") + 1);
+  std::erase_if(text, [](char c) { return c == '\n'; });
+  return text;
+}
+
+WriteSettings allowing_delete() {
+  WriteSettings settings;
+  settings.allow_delete = true;
+  return settings;
+}
+
+/// The bytes and times of all files of Codex's threads.
+std::map<std::string, std::pair<std::string, std::int64_t>> files_of(const CodexStage& stage) {
+  std::map<std::string, std::pair<std::string, std::int64_t>> found;
+  for (const auto& entry : fs::recursive_directory_iterator(stage.home())) {
+    struct stat st {};
+    EXPECT_EQ(::stat(entry.path().c_str(), &st), 0);
+    if (entry.is_regular_file() && entry.path().extension() != ".sqlite") {
+      found[entry.path().string()] = {CodexStage::read(entry.path().string()),
+                                      st.st_mtim.tv_sec * 1'000'000'000LL + st.st_mtim.tv_nsec};
+    }
+  }
+  return found;
+}
+
+class CodexWriting : public ::testing::Test {
+ protected:
+  CodexWriting() : stage_(Disk::real(), allowing_delete()) { stage_.start(); }
+
+  Result<AppendResult> append(const std::string& text, const std::string& thread = kPaginated) {
+    return stage_.writer().append_text(stage_.session(thread), {text, text.starts_with('{'), ""});
+  }
+  void expect_appended(const std::string& before, const std::vector<std::string>& lines, const std::string& thread) {
+    const std::string now = stage_.log(thread);
+    ASSERT_THAT(now, StartsWith(before));
+    EXPECT_THAT(lines_of(without_ids(now.substr(before.size()))), ::testing::ElementsAreArray(lines));
+    EXPECT_TRUE(now.ends_with('\n'));
+  }
+
+  CodexStage stage_;
+};
+
+TEST_F(CodexWriting, TheTitleOfAPaginatedThreadIsInItsRowAndInTheFileOfNames) {
+  const std::string row = stage_.row();
+  const std::string other = stage_.row(kLegacy);
+  const std::string log = stage_.log();
+  const std::string names = stage_.names();
+  const auto done = stage_.writer().set_title(stage_.session(), " A \"new\"\nname ");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(*done, "A \"new\" name");
+  EXPECT_EQ(stage_.title(), "A \"new\" name");
+  EXPECT_EQ(stage_.row(), std::regex_replace(row, std::regex("First"), "A \"new\" name")) << "all else stays";
+  EXPECT_EQ(stage_.row(kLegacy), other);
+  EXPECT_EQ(stage_.log(), log);
+  EXPECT_EQ(without_ids(stage_.names().substr(names.size())),
+            R"({"id":X,"thread_name":"A \"new\" name","updated_at":X})"
+            "\n");
+  stage_.start();
+  EXPECT_EQ(stage_.title(), "A \"new\" name");
+}
+
+TEST_F(CodexWriting, TheTitleOfALegacyThreadIsItsLastLineInTheFileOfNames) {
+  for (const std::string name : {"Second", "Third"}) {
+    ASSERT_TRUE(stage_.writer().set_title(stage_.session(kLegacy), name));
+    EXPECT_EQ(stage_.title(kLegacy), name);
+    EXPECT_EQ(stage_.query("SELECT name FROM threads WHERE id = '" + std::string(kLegacy) + "'"), name + "\n");
+  }
+  EXPECT_EQ(lines_of(stage_.names()).size(), 3U);
+}
+
+TEST_F(CodexWriting, ALegacyThreadNeedsNoDatabaseForItsTitle) {
+  stage_.stop();
+  fs::remove(stage_.database());
+  fs::remove(stage_.home() + "/session_index.jsonl");
+  stage_.start();
+  ASSERT_TRUE(stage_.writer().set_title(stage_.session(kLegacy), "Second"));
+  EXPECT_EQ(stage_.title(kLegacy), "Second");
+  EXPECT_EQ(lines_of(stage_.names()).size(), 1U);
+}
+
+// Codex takes the name of a paginated thread from its row alone.
+TEST_F(CodexWriting, ATitleThatCodexWouldNotShowIsRefused) {
+  const std::string names = stage_.names();
+  stage_.query("DELETE FROM threads WHERE id = '" + std::string(kPaginated) + "'");
+  auto done = stage_.writer().set_title(stage_.session(), "Second");
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::not_found);
+  EXPECT_THAT(done.error().message, EndsWith("run once: codex resume " + std::string(kPaginated)));
+  stage_.stop();
+  fs::rename(stage_.database(), stage_.home() + "/state_6.sqlite");
+  stage_.start();
+  done = stage_.writer().set_title(stage_.session(), "Second");
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::unsupported);
+  EXPECT_THAT(done.error().message, HasSubstr("does not know the schema of Codex's database state_6.sqlite"));
+  EXPECT_EQ(stage_.names(), names);
+}
+
+TEST_F(CodexWriting, ARowWithoutANameMeansNoNameForAPaginatedThread) {
+  ASSERT_TRUE(stage_.writer().set_title(stage_.session(), "Second"));
+  ASSERT_TRUE(stage_.writer().set_title(stage_.session(kLegacy), "Second"));
+  stage_.query("UPDATE threads SET name = NULL");
+  stage_.start();
+  EXPECT_EQ(stage_.title(), "");
+  EXPECT_EQ(stage_.title(kLegacy), "Second") << "an unset name does not clear the line";
+}
+
+TEST_F(CodexWriting, AnAutomaticTitleReplacesNoOther) {
+  const std::string names = stage_.names();
+  const auto done = stage_.writer().set_title(stage_.session(), "Second", false, "auto");
+  ASSERT_TRUE(done);
+  EXPECT_EQ(*done, "First");
+  EXPECT_EQ(stage_.names(), names);
+}
+
+TEST_F(CodexWriting, ATextIsATurnWithAUserMessage) {
+  const std::string before = stage_.log();
+  const std::string context = stage_.context();
+  const auto written = append("Check \"the\" tests\n");
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->id, std::string(kPaginated) + ":7");
+  EXPECT_EQ(written->parent_id, std::string(kPaginated) + ":4");
+  const std::string item =
+      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"Check \"the\" tests"}]})";
+  expect_appended(
+      before,
+      {R"({"timestamp":X,"ordinal":6,"type":"event_msg","payload":{"type":"task_started","turn_id":X,"started_at":X,)"
+       R"("model_context_window":null}})",
+       R"({"timestamp":X,"ordinal":7,"type":"response_item","payload":)" + item + "}",
+       R"({"timestamp":X,"ordinal":8,"type":"event_msg","payload":{"type":"item_completed","thread_id":")" +
+           std::string(kPaginated) +
+           R"(","turn_id":X,"item":{"type":"UserMessage","id":X,"content":[{"type":"text","text":"Check \"the\" tests"}]},)"
+           R"("completed_at_ms":X}})"},
+      kPaginated);
+  EXPECT_EQ(compact(stage_.context()), compact(with_items(context, {item})));
+  EXPECT_FALSE(fs::exists(stage_.home() + "/thread-writer-locks")) << "no lock file is made";
+}
+
+TEST_F(CodexWriting, MessagesCallsAndOutputsAreOneTurn) {
+  const std::string before = stage_.log();
+  const std::string context = stage_.context();
+  const std::string id = kPaginated;
+  const auto written = append(R"({"role":"user","content":"Run them"}
+{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\"}","call_id":"c1"}
+{"type":"function_call_output","call_id":"c1","output":"ok"}
+{"role":"assistant","content":[{"type":"output_text","text":"They pass."}]})");
+  ASSERT_TRUE(written) << written.error().message;
+  const std::vector<std::string> items = {
+      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"Run them"}]})",
+      R"({"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"make\"}","call_id":"c1"})",
+      R"({"type":"function_call_output","call_id":"c1","output":"ok"})",
+      R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"They pass."}]})"};
+  const auto record = [](int ordinal, const std::string& type, const std::string& payload) {
+    return R"({"timestamp":X,"ordinal":)" + std::to_string(ordinal) + R"(,"type":")" + type + R"(","payload":)" +
+           payload + "}";
+  };
+  const auto completed = [&](const std::string& item) {
+    return R"({"type":"item_completed","thread_id":")" + id + R"(","turn_id":X,"item":)" + item +
+           R"(,"completed_at_ms":X})";
+  };
+  expect_appended(
+      before,
+      {record(6, "event_msg", R"({"type":"task_started","turn_id":X,"started_at":X,"model_context_window":null})"),
+       record(7, "response_item", items[0]),
+       record(8, "event_msg",
+              completed(R"({"type":"UserMessage","id":X,"content":[{"type":"text","text":"Run them"}]})")),
+       record(9, "response_item", items[1]), record(10, "response_item", items[2]),
+       record(11, "event_msg",
+              completed(R"({"type":"AgentMessage","id":X,"content":[{"type":"Text","text":"They pass."}]})")),
+       record(12, "response_item", items[3]),
+       record(13, "event_msg",
+              R"({"type":"task_complete","turn_id":X,"last_agent_message":"They pass.","started_at":X,)"
+              R"("completed_at":X,"duration_ms":0})")},
+      kPaginated);
+  EXPECT_EQ(compact(stage_.context()), compact(with_items(context, items)));
+}
+
+TEST_F(CodexWriting, ALegacyThreadGetsItemsAndEventsWithoutOrdinals) {
+  const std::string before = stage_.log(kLegacy);
+  const std::string context = stage_.context(kLegacy);
+  const auto written =
+      append(R"({"role":"user","content":"Run them"}{"role":"assistant","content":"They pass."})", kLegacy);
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->id, std::string(kLegacy) + ":8") << "the line of the last item";
+  EXPECT_EQ(written->parent_id, std::string(kLegacy) + ":4");
+  const std::vector<std::string> items = {
+      R"({"type":"message","role":"user","content":[{"type":"input_text","text":"Run them"}]})",
+      R"({"type":"message","role":"assistant","content":[{"type":"output_text","text":"They pass."}]})"};
+  expect_appended(before,
+                  {R"({"timestamp":X,"type":"response_item","payload":)" + items[0] + "}",
+                   R"({"timestamp":X,"type":"event_msg","payload":{"type":"user_message","message":"Run them"}})",
+                   R"({"timestamp":X,"type":"event_msg","payload":{"type":"agent_message","message":"They pass."}})",
+                   R"({"timestamp":X,"type":"response_item","payload":)" + items[1] + "}"},
+                  kLegacy);
+  EXPECT_EQ(compact(stage_.context(kLegacy)), compact(with_items(context, items)));
+}
+
+TEST_F(CodexWriting, WhatModelsOrCodexRefuseIsNotAppended) {
+  const std::string before = stage_.log();
+  for (const std::string text :
+       {R"({"role":"assistant","content":"first"})", R"({"role":"user","content":""})",
+        R"({"role":"system","content":"x"})",
+        R"({"role":"user","content":"a"}{"type":"function_call","name":"n","arguments":"{}","call_id":"c"})",
+        R"({"role":"user","content":"a"}{"type":"function_call","name":"n","arguments":"no","call_id":"c"})",
+        R"({"role":"user","content":"a"}{"type":"function_call_output","output":"o","call_id":"c"})",
+        R"({"role":"user","content":"a","id":"mine"})", R"({"role":"user","content":[{"type":"input_file"}]})"}) {
+    const auto written = append(text);
+    ASSERT_FALSE(written) << text;
+    EXPECT_EQ(written.error().code, Errc::invalid_argument) << text;
+    EXPECT_THAT(written.error().message, StartsWith("object ")) << text;
+  }
+  EXPECT_EQ(stage_.log(), before);
+}
+
+TEST_F(CodexWriting, AppendsThatNameAnotherLeafAreRefused) {
+  const std::string before = stage_.log();
+  auto written = stage_.writer().append_text(stage_.session(), {"x", false, "#1"});
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Errc::stale);
+  written = append(R"({"role":"user","content":"x","ifLeaf":"019c4740-4400-7084-801f-aaaaaaaaaaa1:2"})");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Errc::stale);
+  EXPECT_EQ(stage_.log(), before);
+  EXPECT_TRUE(append(R"({"role":"user","content":"x","ifLeaf":"019c4740-4400-7084-801f-aaaaaaaaaaa1:4"})"));
+}
+
+TEST_F(CodexWriting, ATornEndIsNotJoinedToTheNextRecord) {
+  for (const char* thread : {kPaginated, kLegacy}) {
+    stage_.stop();
+    std::ofstream(stage_.path_of(thread), std::ios::app) << R"({"timestamp":"2026-02-10T10:00:02.000Z","ord)";
+    stage_.start();
+    const auto written = append("after it", thread);
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_THAT(stage_.context(thread), HasSubstr("after it"));
+    EXPECT_THAT(stage_.log(thread), HasSubstr("\"ord\n{\"timestamp\""));
+  }
+  EXPECT_THAT(stage_.log(), HasSubstr(R"("ordinal":6,"type":"event_msg","payload":{"type":"task_started")"));
+}
+
+TEST_F(CodexWriting, ALoadedThreadIsNeverAppendedTo) {
+  for (const char* thread : {kPaginated, kLegacy}) {
+    CodexStage::put(stage_.lock_of(thread), "");
+    ASSERT_TRUE(append("while the lock is free", thread));
+    EXPECT_TRUE(fs::exists(stage_.lock_of(thread)));
+    const std::string before = stage_.log(thread);
+    std::array<int, 2> ready{};
+    ASSERT_EQ(::pipe(ready.data()), 0);
+    const testing::Child holder([&] {
+      const int fd = ::open(stage_.lock_of(thread).c_str(), O_RDONLY);
+      if (::flock(fd, LOCK_EX) == 0 && ::write(ready[1], "x", 1) == 1) {
+        ::pause();
+      }
+    });
+    char held = 0;
+    ASSERT_EQ(::read(ready[0], &held, 1), 1);
+    const std::string words = "codex (process " + std::to_string(holder.pid()) + ") has the thread loaded; end that";
+    for (const std::string text : {"beside it", R"({"role":"user","content":"beside it","force":true})"}) {
+      const auto written = append(text, thread);
+      ASSERT_FALSE(written);
+      EXPECT_EQ(written.error().code, Errc::busy);
+      EXPECT_THAT(written.error().message, HasSubstr(words));
+    }
+    const auto removed = stage_.writer().remove(stage_.session(thread), true);
+    ASSERT_FALSE(removed);
+    EXPECT_EQ(removed.error().code, Errc::busy);
+    EXPECT_EQ(stage_.log(thread), before);
+    EXPECT_TRUE(stage_.writer().set_title(stage_.session(thread), "Named beside it"));
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+}
+
+TEST_F(CodexWriting, AThreadThatCodexDoesNotOpenIsNotAppendedTo) {
+  stage_.stop();
+  CodexStage::put(stage_.path_of(kLegacy), CodexSegment::item("user", "input_text", "one") + "\n");
+  stage_.start();
+  const auto written = append("x", kLegacy);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Errc::read_only);
+}
+
+TEST_F(CodexWriting, ARemovedThreadIsBackByteForByteWithItsTimesAndItsName) {
+  const std::string segment = "019c4740-4400-7084-801f-aaaaaaaaaaaa";
+  const CodexSegment first = CodexSegment(kPaginated, true).turn("one", "two");
+  stage_.stop();
+  CodexStage::put(
+      stage_.home() + "/archived_sessions/rollout-2026-02-11T10-00-00-" + kPaginated + "_" + segment + ".jsonl",
+      CodexSegment(kPaginated, true,
+                   R"(,"history_base":{"thread_id":")" + std::string(kPaginated) +
+                       R"(","end_ordinal_exclusive":1,"end_byte_offset":)" +
+                       std::to_string(first.text().find('\n') + 1) + "}",
+                   1)
+          .turn("other", "way")
+          .text());
+  stage_.start();
+  const auto before = files_of(stage_);
+  const std::string row = stage_.row();
+  const auto removed = stage_.writer().remove(stage_.session());
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(stage_.session(), nullptr);
+  EXPECT_EQ(stage_.sessions(), 1U);
+  for (const auto& [path, bytes] : files_of(stage_)) {
+    EXPECT_THAT(path, Not(HasSubstr(kPaginated)));
+  }
+  EXPECT_EQ(stage_.row(), row);
+  const auto restored = stage_.restore_all();
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(files_of(stage_), before);
+  EXPECT_EQ(stage_.title(), "First");
+  EXPECT_THAT(stage_.context(), HasSubstr("two"));
+}
+
+TEST_F(CodexWriting, AThreadThatOthersBeginWithIsNotRemoved) {
+  const std::string fork = "019c4740-4400-7084-801f-aaaaaaaaaaab";
+  stage_.stop();
+  CodexStage::put(
+      stage_.path_of(fork),
+      CodexSegment(fork, true,
+                   R"(,"forked_from_id":")" + std::string(kPaginated) + R"(","history_base":{"thread_id":")" +
+                       std::string(kPaginated) + R"(","end_ordinal_exclusive":6,"end_byte_offset":)" +
+                       std::to_string(CodexSegment(kPaginated, true).turn("one", "two").text().size()) + "}",
+                   6)
+          .turn("other", "way")
+          .text());
+  stage_.start();
+  const auto before = files_of(stage_);
+  const auto removed = stage_.writer().remove(stage_.session(), true);
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Errc::invalid_argument);
+  EXPECT_THAT(removed.error().message, HasSubstr("forked from it: " + fork + "; remove these first"));
+  EXPECT_EQ(files_of(stage_), before);
+  ASSERT_TRUE(stage_.writer().remove(stage_.session(fork)));
+  EXPECT_TRUE(stage_.writer().remove(stage_.session()));
+}
+
+std::string path_in_row(const CodexStage& stage) {
+  const std::string path = stage.query("SELECT rollout_path FROM threads WHERE id = '" + std::string(kPaginated) + "'");
+  return path.substr(0, path.find('\n'));
+}
+
+class CodexBranches : public CodexWriting {
+ protected:
+  CodexBranches() {
+    stage_.stop();
+    for (const bool is_paginated : {true, false}) {
+      const char* const thread = is_paginated ? kPaginated : kLegacy;
+      CodexStage::put(stage_.path_of(thread),
+                      CodexSegment(thread, is_paginated).turn("one", "two").turn("three", "four").text());
+    }
+    stage_.start();
+  }
+  Result<MovedLeaf> branch(const std::string& target, const std::string& thread = kPaginated) {
+    return stage_.writer().branch(stage_.session(thread), target);
+  }
+};
+
+TEST_F(CodexBranches, ANewSegmentGoesBackToTheEndOfATurn) {
+  const CodexSegment first = CodexSegment(kPaginated, true).turn("one", "two");
+  const std::string before = stage_.log();
+  const std::string old_path = path_in_row(stage_);
+  const auto moved = branch("#2");
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved->leaf, std::string(kPaginated) + ":4");
+  EXPECT_EQ(stage_.log(), before);
+  const std::string path = path_in_row(stage_);
+  EXPECT_THAT(path, MatchesRegex(stage_.home() + "/sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/rollout-[0-9T-]{19}-" +
+                                 std::string(kPaginated) + "_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}[.]jsonl"));
+  EXPECT_EQ(without_ids(CodexStage::read(path)),
+            R"({"timestamp":X,"ordinal":6,"type":"session_meta","payload":{"id":X,"timestamp":X,"cwd":"/work",)"
+            R"("originator":"codex-tui","cli_version":"0.171.0","source":"cli","model_provider":"openai",)"
+            R"("history_mode":"paginated","history_base":{"thread_id":")" +
+                std::string(kPaginated) + R"(","end_ordinal_exclusive":6,"end_byte_offset":)" +
+                std::to_string(first.text().size()) + "}}}\n");
+  EXPECT_THAT(stage_.context(), Not(HasSubstr("three")));
+  ASSERT_TRUE(append("five"));
+  EXPECT_THAT(CodexStage::read(path), HasSubstr(R"("ordinal":8,"type":"response_item")"));
+  EXPECT_EQ(stage_.log(), before);
+  EXPECT_THAT(stage_.context(), ::testing::AllOf(HasSubstr("two"), HasSubstr("five"), Not(HasSubstr("three"))));
+  const auto again = branch("#4");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(path_in_row(stage_), old_path) << "the old segment goes on";
+  EXPECT_THAT(stage_.context(), ::testing::AllOf(HasSubstr("four"), Not(HasSubstr("five"))));
+  ASSERT_TRUE(append("six"));
+  EXPECT_THAT(stage_.log(), StartsWith(before));
+  stage_.start();
+  EXPECT_THAT(stage_.context(), ::testing::AllOf(HasSubstr("four"), HasSubstr("six"), Not(HasSubstr("five"))));
+}
+
+TEST_F(CodexBranches, TheRootDropsAllTurns) {
+  const auto moved = branch("root");
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved->leaf, "root");
+  EXPECT_EQ(stage_.context(), "{\"messages\":[\n]}\n");
+  ASSERT_TRUE(append("again"));
+  EXPECT_THAT(stage_.context(), ::testing::AllOf(HasSubstr("again"), Not(HasSubstr("one"))));
+}
+
+TEST_F(CodexBranches, CodexGoesBackOnlyToTheEndsOfTurns) {
+  const auto before = files_of(stage_);
+  const std::string row = stage_.row();
+  for (const char* thread : {kPaginated, kLegacy}) {
+    for (const std::string target : {"#1", "#3"}) {
+      const auto moved = branch(target, thread);
+      ASSERT_FALSE(moved);
+      EXPECT_EQ(moved.error().code, Errc::invalid_argument);
+      EXPECT_THAT(moved.error().message, StartsWith("Codex goes back only to the end of a turn"));
+    }
+  }
+  EXPECT_EQ(files_of(stage_), before);
+  EXPECT_EQ(stage_.row(), row);
+}
+
+TEST_F(CodexBranches, WithoutARowNothingIsMade) {
+  stage_.query("DELETE FROM threads");
+  const auto before = files_of(stage_);
+  const auto moved = branch("#2");
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Errc::not_found);
+  EXPECT_EQ(files_of(stage_), before);
+}
+
+TEST_F(CodexBranches, ALegacyThreadDropsTurns) {
+  const std::string before = stage_.log(kLegacy);
+  const auto moved = branch("#2", kLegacy);
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved->leaf, std::string(kLegacy) + ":4");
+  expect_appended(
+      before, {R"({"timestamp":X,"type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}})"}, kLegacy);
+  EXPECT_THAT(stage_.context(kLegacy), ::testing::AllOf(HasSubstr("two"), Not(HasSubstr("three"))));
+  const auto back = branch("#4", kLegacy);
+  ASSERT_FALSE(back);
+  EXPECT_THAT(back.error().message, HasSubstr("cannot return to turns that this thread has dropped"));
+}
+
+TEST_F(CodexWriting, AForkFromAnotherAgentIsAThreadThatCodexListsAndContinues) {
+  CodexStage::put(stage_.home() + "/config.toml", "# settings\nmodel = \"m\"\nmodel_provider = \"mine\" # here\n[x]\n");
+  Conversation conversation;
+  conversation.cwd = "/work/kite";
+  conversation.title = "Kites";
+  conversation.left_out = 0;
+  const auto turn = [&](Turn::Speaker speaker) -> Turn& {
+    conversation.turns.emplace_back();
+    conversation.turns.back().speaker = speaker;
+    conversation.turns.back().time_ms = 1'700'000'000'000;
+    return conversation.turns.back();
+  };
+  turn(Turn::Speaker::user).add(TurnPart::Kind::text, "Look");
+  conversation.turns.back().add_image({"image/png", "iVBORw0KGgo=", ""});
+  turn(Turn::Speaker::assistant).add(TurnPart::Kind::reasoning, "hm");
+  conversation.turns.back().add_call("c1", "read", "{\"path\":\"a\"}");
+  turn(Turn::Speaker::tool).parts.push_back({TurnPart::Kind::tool_result, "text", "c1", "read"});
+  turn(Turn::Speaker::assistant).add(TurnPart::Kind::text, "Seen.");
+  const auto adopted = stage_.writer().adopt(conversation, "codex");
+  ASSERT_TRUE(adopted) << adopted.error().message;
+  EXPECT_EQ(adopted->as_text.reasoning, 1U);
+  const std::string id = adopted->made.id;
+  EXPECT_THAT(id, MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
+  const std::string path = stage_.query("SELECT rollout_path FROM threads WHERE id = '" + id + "'");
+  EXPECT_THAT(path, MatchesRegex(stage_.home() + "/sessions/[0-9]{4}/[0-9]{2}/[0-9]{2}/rollout-[0-9T-]{19}-" + id +
+                                 "[.]jsonl\n"));
+  EXPECT_EQ(
+      stage_.query("SELECT source, model_provider, cwd, title, sandbox_policy, approval_mode, archived, "
+                   "first_user_message, preview, history_mode, name, created_at_ms IS NOT NULL FROM threads WHERE "
+                   "id = '" +
+                   id + "'"),
+      "cli|mine|/work/kite|Look|{}|never|0|Look|Look|paginated|Kites|1\n");
+  const auto lines = lines_of(without_ids(CodexStage::read(path.substr(0, path.size() - 1))));
+  const auto record = [](int ordinal, const std::string& type, const std::string& payload) {
+    return R"({"timestamp":X,"ordinal":)" + std::to_string(ordinal) + R"(,"type":")" + type + R"(","payload":)" +
+           payload + "}";
+  };
+  ASSERT_EQ(lines.size(), 11U);
+  EXPECT_EQ(lines[0], record(0, "session_meta",
+                             R"({"session_id":")" + id +
+                                 R"(","id":X,"timestamp":X,"cwd":"/work/kite","originator":)"
+                                 R"("codex-tui","cli_version":"0.171.0","source":"cli","model_provider":"mine",)"
+                                 R"("history_mode":"paginated"})"));
+  EXPECT_EQ(lines[2], record(2, "response_item",
+                             R"({"type":"message","role":"user","content":[{"type":"input_text","text":"Look"},)"
+                             R"({"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]})"));
+  EXPECT_THAT(lines[3], HasSubstr(R"("content":[{"type":"text","text":"Look"},{"type":"image","image_url":"data:)"));
+  EXPECT_EQ(lines[6],
+            record(6, "response_item",
+                   R"({"type":"function_call","name":"read","arguments":"{\"path\":\"a\"}","call_id":"c1"})"));
+  EXPECT_EQ(lines[7], record(7, "response_item", R"({"type":"function_call_output","call_id":"c1","output":"text"})"));
+  EXPECT_THAT(lines[10], HasSubstr(R"("type":"task_complete","turn_id":X,"last_agent_message":"Seen.")"));
+  EXPECT_EQ(stage_.title(id), "Kites");
+  EXPECT_THAT(stage_.names(), EndsWith("\"}\n"));
+  ASSERT_TRUE(append("And now?", id));
+  EXPECT_THAT(stage_.context(id), HasSubstr("And now?"));
+}
+
+TEST_F(CodexWriting, AForkNeedsNoDatabase) {
+  stage_.stop();
+  fs::remove_all(stage_.home());
+  fs::create_directories(stage_.home());
+  stage_.start();
+  Conversation conversation;
+  conversation.cwd = "/work";
+  conversation.turns.emplace_back();
+  conversation.turns.back().time_ms = 1'700'000'000'000;
+  conversation.turns.back().add(TurnPart::Kind::text, "Look");
+  const auto adopted = stage_.writer().adopt(conversation, "codex");
+  ASSERT_TRUE(adopted) << adopted.error().message;
+  EXPECT_THAT(stage_.context(adopted->made.id), HasSubstr("Look"));
+}
+
+}  // namespace
+}  // namespace arborfs
