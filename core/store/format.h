@@ -67,6 +67,8 @@ struct Format {
   /// The verbs that its sessions take: names of core/write/verbs.h, `remove` and `move`. Empty: arborfs changes no
   /// session of this format.
   std::span<const std::string_view> verbs = {};
+  /// Why arborfs changes no session of this format, where that is not so for all sessions of the agent.
+  std::string_view why_only_read = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
   /// Null: running agents are recognised by `programs` and HasLiveSigns (store_parts.h).

@@ -84,13 +84,12 @@ TEST_F(CommandPruneTest, SessionsThatAreOnlyReadAreNamedAndStay) {
   const std::vector<std::string> words{"prune", "-n", "--store=claude=" + samples + "claude",
                                        "--store=codex=" + samples + "codex"};
   EXPECT_EQ(run(words), kDone) << err();
-  EXPECT_THAT(out(),
-              HasSubstr("5 newest\nnot counted, because arborfs only reads them: 4 sessions of claude and codex\n"));
+  EXPECT_THAT(out(), HasSubstr("5 newest\nnot counted, because arborfs only reads them: 2 sessions of codex\n"));
   auto as_json = words;
   as_json.emplace_back("--json");
   EXPECT_EQ(run(as_json), kDone) << err();
-  EXPECT_EQ(result()["readOnly"], "4");
-  EXPECT_EQ(result()["remaining"], "6");
+  EXPECT_EQ(result()["readOnly"], "2");
+  EXPECT_EQ(result()["remaining"], "8");
   EXPECT_EQ(run({"prune", "-n", "--json"}), kDone) << err();
   EXPECT_EQ(result()["readOnly"], "0");
 }
