@@ -49,7 +49,8 @@ Format make_format(std::span<const std::string_view> verbs) {
           .removes_children = true,
           .programs = &kAgent,
           .resume = &kResume,
-          .usages = kUsages};
+          .usages = kUsages,
+          .takes_notes = true};
 }
 
 }  // namespace
