@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/doctor/examine.h"
+#include "core/formats/claude/belongings.h"
 #include "core/formats/claude/format.h"
 #include "core/formats/claude/writer.h"
 #include "core/formats/codex/format.h"
@@ -137,7 +138,8 @@ constexpr std::array kAgents = {
           opal::belongings_of},
     Agent{"opencode", own_place<opencode::own_dir>, open_opencode, make_own_writer<opencode::Writer>, "",
           opencode::belongings_of, nullptr, opencode::make_stores_beside},
-    Agent{"claude", own_places_of_claude, open_in<claude::make_store>, make_own_writer<claude::Writer>},
+    Agent{"claude", own_places_of_claude, open_in<claude::make_store>, make_own_writer<claude::Writer>, "",
+          claude::belongings_of},
     Agent{"codex", own_place<codex::own_dir>, open_in<codex::make_store>, make_own_writer<codex::Writer>, "",
           codex::belongings_of},
     Agent{"goat", own_places_of_goat, open_in<goat::make_store>, make_own_writer<goat::Writer>, "",

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <climits>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -249,6 +251,24 @@ std::optional<std::string> link_target(const std::string& path) {
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   return size > 0 ? std::optional<std::string>(std::in_place, target.data(), static_cast<std::size_t>(size))
                   : std::nullopt;
+}
+
+Result<bool> wait_for_flock(int fd, std::chrono::milliseconds patience) {
+  constexpr std::chrono::microseconds kFirstPause{200};
+  constexpr std::chrono::microseconds kLongestPause{10'000};
+  const auto until = std::chrono::steady_clock::now() + patience;
+  std::chrono::microseconds pause = kFirstPause;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return error_from_errno(errno, "cannot lock the session");
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      return false;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLongestPause);
+  }
+  return true;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -112,6 +113,10 @@ class Dir {
 /// folders before the last name, but accesses no file system that is mounted on it, so one that hangs cannot stop the
 /// caller.
 std::optional<std::string> link_target(const std::string& path);
+
+/// Takes the flock(2) of an open file or folder, which lasts until its descriptors are closed. Waits as long as
+/// `patience`, and never in the kernel; false if another process or thread holds it then. Errors: those of flock(2).
+Result<bool> wait_for_flock(int fd, std::chrono::milliseconds patience);
 
 /// True if the name may be looked up in a Dir: one component of at most 255 bytes, not "", ".", "..", no '/', no NUL.
 bool is_plain_name(std::string_view name);

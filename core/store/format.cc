@@ -31,7 +31,9 @@ bool Format::takes(std::string_view verb) const {
 }
 
 Error only_reads(const Format& format) {
-  return {Errc::read_only, "sessions of " + std::string(format.agent) + " can be read but not changed"};
+  return {Errc::read_only, format.why_only_read.empty()
+                               ? "sessions of " + std::string(format.agent) + " can be read but not changed"
+                               : std::string(format.why_only_read)};
 }
 
 Result<void> check_writable(const Format& format) {

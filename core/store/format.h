@@ -67,6 +67,8 @@ struct Format {
   /// The verbs that its sessions take: names of core/write/verbs.h, `remove` and `move`. Empty: arborfs changes no
   /// session of this format.
   std::span<const std::string_view> verbs = {};
+  /// Why arborfs changes no session of this format, where that is not so for all sessions of the agent.
+  std::string_view why_only_read = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
   /// Null: running agents are recognised by `programs` and HasLiveSigns (store_parts.h).
@@ -79,7 +81,8 @@ struct Format {
   std::string (*startup_json)(const Store& store, const Header& header) = nullptr;
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
-  bool has_cwd = true;  // false: its sessions do not record a working directory
+  bool takes_notes = false;  // `append` takes {"note":...}: words for the model that are no message
+  bool has_cwd = true;       // false: its sessions do not record a working directory
   /// True if a change can be read only some milliseconds after its event. SQLite writes a commit to the -wal, which
   /// causes an event, and only then to the shared memory, which causes none.
   bool changes_show_late = false;

@@ -1,12 +1,13 @@
-"""Sessions of Claude Code are shown by its rules (core/formats/claude/FORMAT.md) and never written (tests/claude)."""
+"""Sessions of Claude Code are shown and written by its rules (core/formats/claude/FORMAT.md, tests/claude)."""
 
 import json
 import os
 import shutil
 from pathlib import Path
 
-from mounting import equal, visible_within
+from mounting import equal, eventually, run, shell, visible_within
 from views import status
+from writing import answer_of, reason, refused
 
 SAMPLES = Path(__file__).resolve().parent.parent / "claude"
 CONTROLS = {"append", "branch", "label", "fork"}
@@ -83,13 +84,15 @@ def test_claude_sessions_have_the_expected_values(case):
             transcript = (folder / "transcript.md").read_text()
             for _, text in session["conversation"]:
                 assert text.split("\n")[0] in transcript.replace("\\", ""), (folder, text)
-            equal((status(folder)["writable"], status(folder)["problem"], status(folder)["damage"]), (False, None, []), folder)
-            equal(CONTROLS & set(os.listdir(folder)), {"fork"}, folder)
+            equal((status(folder)["writable"], status(folder)["problem"], status(folder)["damage"]), (True, None, []), folder)
+            equal(CONTROLS & set(os.listdir(folder)), {"append", "branch", "fork"}, folder)
             assert json.loads((folder / "context.json").read_text())["messages"], folder
             assert json.loads((folder / "usage.json").read_text())["output"] > 0, folder
             for agent in session["subagents"]:
                 child = json.loads((mount / "by-id" / Path(agent).stem / "session.json").read_text())
                 equal(child["parentSession"], session["id"], agent)
+                agent_folder = mount / "by-id" / Path(agent).stem
+                equal((status(agent_folder)["writable"], CONTROLS & set(os.listdir(agent_folder))), (False, {"fork"}), agent)
         equal(len(os.listdir(mount / "by-id")), 6, "sessions")
     equal(state_of(claude), before, "the store")
 
@@ -194,3 +197,88 @@ def test_doctor_changes_nothing_in_a_claude_folder(case):
     before = state_of(claude)
     case.arborfs("doctor", "--repair", "--store", f"claude={claude}", check=False)
     equal(state_of(claude), before, "the store")
+
+
+FIRST = "11111111-1111-4111-8111-111111111111"  # of the samples; its leaf is an answer
+STARTER = "33333333-3333-4333-8333-333333333333"  # it has a sub-agent
+
+
+def test_claude_session_is_continued_from_a_shell(case):
+    """Messages, notes, turns, moves of the leaf and titles, as a user writes them; every earlier byte stays, and the
+    context is what the program would send."""
+    claude = claude_dir(case)
+    log = next(claude.glob(f"projects/*/{FIRST}.jsonl"))
+    before = log.read_bytes()
+    with case.mount(f"store=claude={claude}") as mount:
+        folder = mount / "by-id" / FIRST
+        leaf = os.readlink(folder / "leaf")
+        earlier = said(folder)
+        shell("echo 'fix the bug' > append", cwd=folder)
+        equal(said(folder), earlier + ["fix the bug"], "context")
+        written = answer_of(folder / "append", json.dumps({"role": "assistant", "content": "Done."}) + "\n")
+        assert os.readlink(folder / "leaf").endswith(written["id"] + ".json"), written
+        shell("""echo '{"note":"The build is green."}' > append; echo 'what now?' > append""", cwd=folder)
+        equal(said(folder)[-3:], ["Done.", "<system-reminder>The build is green.</system-reminder>", "what now?"], "context")
+        shell(f"echo {Path(leaf).stem} > branch", cwd=folder)
+        equal((said(folder), os.readlink(folder / "leaf")), (earlier, leaf), "back before all of it")
+        shell("echo 'another way' > append; echo 'My title' > title", cwd=folder)
+        equal((said(folder), (folder / "title").read_text()), (earlier + ["another way"], "My title\n"), folder)
+        assert len(os.listdir(folder / "branches")) >= 3, os.listdir(folder / "branches")
+        shell(f"echo 'and on' > branches/{written['id']}/append", cwd=folder)
+        equal(said(folder), earlier + ["fix the bug", "Done.", "and on"], "another branch")
+        refused("echo '#1 mark' > label", folder, "Operation not permitted")
+        assert "No response requested" in (folder / "append").read_text(), "the usage text"
+    after = log.read_bytes()
+    assert after.startswith(before), "earlier bytes changed"
+    rows = [json.loads(line) for line in after[len(before):].splitlines()]
+    equal([record["sessionId"] for record in rows], [FIRST] * len(rows), "rows")
+    with case.mount(f"store=claude={claude}") as mount:
+        equal(said(mount / "by-id" / FIRST)[-1], "and on", "in a new mount")
+
+
+def test_claude_session_is_removed_and_restored_from_a_shell(case):
+    """rm -r takes the sub-agents, the outputs and the other data of a session along; restore brings all back."""
+    claude = claude_dir(case)
+    for path in (f"file-history/{STARTER}/a@v1", f"todos/{STARTER}-agent-{STARTER}.json", f"debug/{STARTER}.txt",
+                 "file-history/other/b@v1"):
+        (claude / path).parent.mkdir(parents=True, exist_ok=True)
+        (claude / path).write_text("side data")
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_mode) for path in claude.rglob("*") if path.is_file()}
+    store = ("--store", f"claude={claude}")
+    with case.mount("allow_delete", f"store=claude={claude}") as mount:
+        place = os.path.realpath(mount / "by-id" / STARTER)
+        equal(run("rm", "-r", place, check=False).returncode, 0, "rm")
+        assert not {STARTER, SUB_AGENT} & set(os.listdir(mount / "by-id")), os.listdir(mount / "by-id")
+        left = [str(path) for path in claude.rglob("*") if STARTER in str(path)]
+        equal(left, [], "what is left of it")
+        case.arborfs("restore", "latest", *store)
+        eventually(5, lambda: STARTER in os.listdir(mount / "by-id"), "the restored session")
+        eventually(15, lambda: SUB_AGENT in os.listdir(mount / "by-id"), "its sub-agent, whose folder came as a whole")
+    after = {path: (path.stat().st_mtime_ns, path.stat().st_mode) for path in claude.rglob("*") if path.is_file()}
+    equal(after, before, "the store")
+    case.arborfs("rm", FIRST, *store)
+    equal(list(claude.glob(f"projects/*/{FIRST}*")), [], "arborfs rm")
+    out = case.arborfs("prune", "--keep-days", "0", "--keep-count", "0", *store).stdout
+    equal(list(claude.glob("projects/*/*.jsonl")), [], out)
+
+
+def test_claude_session_that_its_program_has_open_is_refused(case):
+    """While sessions/<pid>.json names the session and that process lives, nothing is written; a fork works."""
+    claude = claude_dir(case)
+    log = next(claude.glob(f"projects/*/{FIRST}.jsonl"))
+    before = log.read_bytes()
+    started = Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[19]
+    (claude / "sessions").mkdir()
+    sign = claude / "sessions" / f"{os.getpid()}.json"
+    sign.write_text(json.dumps({"pid": os.getpid(), "sessionId": FIRST, "procStart": started}))
+    with case.mount(f"store=claude={claude}") as mount:
+        folder = mount / "by-id" / FIRST
+        for script in ("echo x > append", "echo root > branch", "echo x > title"):
+            refused(script, folder, "Device or resource busy")
+            assert f"claude (process {os.getpid()}) has it open" in reason(folder), reason(folder)
+        equal(log.read_bytes(), before, "the transcript")
+        made = answer_of(folder / "fork", '{"agent":"claude"}\n')
+        (mount / made["path"] / "append").write_text("in the fork")
+        sign.write_text(json.dumps({"pid": os.getpid(), "sessionId": FIRST, "procStart": "1"}))  # the number was reused
+        (folder / "append").write_text("now it goes")
+        equal(said(folder)[-1], "now it goes", "context")

@@ -65,6 +65,7 @@ struct CommandLine {
   std::vector<std::string> files;         // checkpoint
   bool force = false;
   bool pin = false;        // branch
+  bool note = false;       // append
   bool repair = false;     // doctor
   bool dry_run = false;    // doctor, prune, rewind, trash
   bool yes = false;        // rm, prune, trash

@@ -274,6 +274,7 @@ void Grammar::add_writing() {
   append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")
       ->option_text("ENTRY")
       ->check(needs("an entry"));
+  append->add_flag("--note", into_.note, "Append TEXT as a note that the model reads before the next prompt");
   CLI::App* branch = durable(add_change("branch", run_branch, "Move the leaf, where the next append goes"));
   branch->add_option("TARGET", into_.entry, std::string(kEntryHelp) + ", or 'root'")
       ->required()

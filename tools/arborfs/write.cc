@@ -229,7 +229,16 @@ int run_append(const CommandLine& line, Terminal& io) {
   if (!text) {
     return fail(io, text.error());
   }
-  const bool is_json = JsonCommand::is_one(*text);
+  if (line.note) {
+    const Format& format = opened->of.session->format();
+    if (format.is_writable() && !format.takes_notes) {
+      return fail(io, {Errc::unsupported, "sessions of " + std::string(format.agent) +
+                                              " take no notes for the model; append a message without --note"});
+    }
+    text->resize(text->size() - (text->ends_with('\n') ? 1 : 0));
+    text = text->empty() ? R"({"note":""})" : command_json({{"note", *text}}, false);
+  }
+  const bool is_json = line.note || JsonCommand::is_one(*text);
   return change({"append", std::move(*text), is_json, *target}, "id", *opened, line, io);
 }
 

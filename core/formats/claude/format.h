@@ -5,14 +5,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/store/store.h"
 
 namespace arborfs::claude {
 
 const Format& format();
+/// Of transcripts of sub-agents, to which nothing is written: the program resumes only the sessions that started them.
+const Format& sub_agent_format();
 const LogReader& reader();
 const RecordRenderer& renderer();
+
+inline constexpr std::string_view kAgentPrefix = "agent-";  // begins the name of a sub-agent's transcript
+
+inline constexpr std::string_view kTitleFile = "custom-title.json";  // in the folder beside the transcript
 
 /// Claude Code's default folder: $CLAUDE_CONFIG_DIR, else ~/.claude.
 std::string own_dir();

@@ -39,7 +39,6 @@ class Reader : public GrowingReader {
 // Thread-safe.
 
 constexpr std::uint64_t kEnd = 64 * 1024;
-constexpr std::string_view kAgentPrefix = "agent-";       // begins the name of a sub-agent's transcript
 constexpr std::string_view kOfSubAgents = "/subagents/";  // in a place: between the session and its sub-agents
 /// Usually enough for the first rows of the tree.
 constexpr std::uint64_t kShortEnd = 4 * 1024;
@@ -238,14 +237,15 @@ class Ends {
   std::string tail_;
 };
 
-/// For each kind of title, the one at the end of the log counts, else the one at its start.
+/// For each kind of title, the one at the end of the log counts, else the one at its start. A custom title that is
+/// empty clears the ones before it.
 Result<std::string> find_title(Ends& ends, const Notes& tail) {
   for (const auto title : {&Notes::custom_title, &Notes::made_title}) {
     const auto& at_end = tail.*title;
     if (at_end && !at_end->empty()) {
       return *at_end;
     }
-    if (ends.is_short()) {
+    if (ends.is_short() || (at_end && title == &Notes::custom_title)) {
       continue;
     }
     ASSIGN_OR_RETURN(const auto head, ends.head(kEnd));
@@ -286,7 +286,8 @@ Result<Header> read_session_head(const LogSource& log) {
   header.cwd = notes.cwd.value_or(header.cwd);
   header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);
   ASSIGN_OR_RETURN(header.title, find_title(ends, notes));
-  if (header.title.empty()) {
+  header.is_named = notes.custom_title.has_value();
+  if (header.title.empty() && !header.is_named) {
     header.title = log.metadata().value_or("");
   }
   return header;

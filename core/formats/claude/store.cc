@@ -50,9 +50,8 @@ class OutsideTitles {
   std::unordered_map<std::string, std::string> titles_;  // by folder and file; guarded by mutex_
 };
 
-constexpr std::string_view kTitleFile = "custom-title.json";  // in the folder beside the transcript
-constexpr std::uint64_t kSummariesEnd = 4 * 1024;             // of each end of a log that is searched for summaries
-constexpr std::uint64_t kManyRows = 64 * 1024;                // of a log that begins with more summaries than that
+constexpr std::uint64_t kSummariesEnd = 4 * 1024;  // of each end of a log that is searched for summaries
+constexpr std::uint64_t kManyRows = 64 * 1024;     // of a log that begins with more summaries than that
 constexpr std::uint64_t kSearched = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kRowsPiece = 1 << 20;
 constexpr std::size_t kLongestId = 256;
@@ -73,7 +72,7 @@ std::string name_of_log(const LogPlace& place) {
 }
 
 bool is_untitled(const FoundLog& log) {
-  return log.head && log.head->header.title.empty();
+  return log.head && log.head->header.title.empty() && !log.head->header.is_named;
 }
 
 /// "" if it cannot be read.
@@ -216,6 +215,7 @@ class Store final : public arborfs::Store,
   Store(const StorePaths& paths, Disk& disk)
       : arborfs::Store(claude::format(), paths, disk, make_no_blobs(), claude::prompt_history(paths.agent_dir, disk)) {}
 
+  [[nodiscard]] const Format& format_of(const LogPlace& place) const override;
   [[nodiscard]] bool is_log_name(std::string_view file) const override;
   [[nodiscard]] std::optional<LogPlace> log_of(const std::string& folder, const std::string& file) const override;
   [[nodiscard]] Result<std::vector<std::string>> folders() const override;
@@ -435,6 +435,10 @@ void add_folders(const Dir& root, const std::string& project, std::vector<std::s
 }
 
 }  // namespace
+
+const Format& Store::format_of(const LogPlace& place) const {
+  return is_of_sub_agents(place.folder) || place.file.starts_with(kAgentPrefix) ? sub_agent_format() : format();
+}
 
 bool Store::is_log_name(std::string_view file) const {
   return is_transcript_name(file);

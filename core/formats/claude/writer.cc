@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/formats/claude/belongings.h"
+#include "core/formats/claude/last_reply.h"
+#include "core/formats/claude/new_rows.h"
 #include "core/formats/claude/sent_pieces.h"
-#include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
@@ -20,6 +22,7 @@
 #include "core/write/commit.h"
 #include "core/write/conversation.h"
 #include "core/write/new_file.h"
+#include "core/write/transfer.h"
 
 namespace arborfs::claude {
 namespace {
@@ -32,12 +35,6 @@ std::string spelled(std::string_view text) {
 
 std::string text_block(std::string_view text) {
   return R"({"type":"text","text":)" + spelled(text) + "}";
-}
-
-std::string title_row(const std::string& title, const std::string& session) {
-  return title.empty() ? ""
-                       : R"({"type":"custom-title","customTitle":)" + spelled(title) + R"(,"sessionId":)" +
-                             spelled(session) + "}\n";
 }
 
 bool is_plain(char c) {
@@ -74,7 +71,7 @@ std::string image_block(const TurnImage& image) {
 class Rows {
  public:
   Rows(const Conversation& conversation, const std::string& session, AsText& counts)
-      : conversation_(conversation), session_(session), counts_(counts) {}
+      : conversation_(conversation), frame_{session, conversation.cwd}, counts_(counts) {}
 
   Result<std::string> make() {
     for (const Turn& turn : conversation_.turns) {
@@ -82,25 +79,20 @@ class Rows {
                       : turn.speaker == Turn::Speaker::assistant ? add_reply(turn)
                                                                  : add_results(turn));
     }
-    return rows_ + title_row(conversation_.title, session_);
+    return rows_ + (conversation_.title.empty() ? "" : title_line(conversation_.title, frame_.session));
   }
 
  private:
-  Result<void> add_row(std::string_view type, std::string_view message, std::int64_t time_ms) {
+  Result<void> add_row(NewRow::Kind kind, std::string message, std::int64_t time_ms) {
     ASSIGN_OR_RETURN(auto uuid, new_uuid());
-    rows_.append(R"({"parentUuid":)").append(last_.empty() ? "null" : spelled(last_));
-    rows_.append(R"(,"isSidechain":false,"userType":"external","cwd":)").append(spelled(conversation_.cwd));
-    rows_.append(R"(,"sessionId":)").append(spelled(session_));
-    rows_.append(R"(,"type":)").append(spelled(type)).append(R"(,"message":)").append(message);
-    rows_.append(R"(,"uuid":)").append(spelled(uuid));
-    rows_.append(R"(,"timestamp":)").append(spelled(json::iso_time(time_ms))).append("}\n");
+    rows_ += row_line(frame_, {kind, uuid, time_ms, std::move(message)}, last_);
     last_ = std::move(uuid);
     return {};
   }
 
   Result<void> add_prompt(const Turn& turn) {
     const bool is_text = turn.parts.size() == 1 && turn.parts.front().kind == Kind::text;
-    return add_row("user",
+    return add_row(NewRow::Kind::user,
                    R"({"role":"user","content":)" +
                        (is_text ? spelled(turn.parts.front().text) : "[" + blocks_of(turn) + "]") + "}",
                    turn.time_ms);
@@ -131,17 +123,12 @@ class Rows {
 
   /// One row per block; all rows share the id of the message.
   Result<void> add_reply(const Turn& turn) {
-    ASSIGN_OR_RETURN(auto uuid, new_uuid());
-    std::erase(uuid, '-');
+    ASSIGN_OR_RETURN(const auto id, new_reply_id());
     const bool calls = std::any_of(turn.parts.begin(), turn.parts.end(),
                                    [](const TurnPart& part) { return part.kind == Kind::tool_call; });
-    const std::string head = R"({"id":"msg_)" + uuid + R"(","type":"message","role":"assistant","model":)" +
-                             spelled(turn.model.empty() ? "unknown" : turn.model) + R"(,"content":[)";
-    const std::string tail = R"(],"stop_reason":)" + std::string(calls ? R"("tool_use")" : R"("end_turn")") +
-                             R"(,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0,)"
-                             R"("cache_creation_input_tokens":0,"cache_read_input_tokens":0}})";
     for (const TurnPart& part : turn.parts) {
-      RETURN_IF_ERROR(add_row("assistant", head + block_of(part) + tail, turn.time_ms));
+      RETURN_IF_ERROR(
+          add_row(NewRow::Kind::assistant, reply_message({id, turn.model, block_of(part), calls}), turn.time_ms));
     }
     return {};
   }
@@ -156,7 +143,7 @@ class Rows {
         }
         content = "[" + content + "]";
       }
-      RETURN_IF_ERROR(add_row("user",
+      RETURN_IF_ERROR(add_row(NewRow::Kind::user,
                               R"({"role":"user","content":[{"tool_use_id":)" + spelled(ids_.of(result.call_id)) +
                                   R"(,"type":"tool_result","content":)" + content +
                                   (result.is_error ? R"(,"is_error":true)" : "") + "}]}",
@@ -166,7 +153,7 @@ class Rows {
   }
 
   const Conversation& conversation_;
-  const std::string& session_;
+  const RowFrame frame_;
   AsText& counts_;
   std::string rows_;
   std::string last_;  // the uuid of the last row
@@ -355,19 +342,145 @@ void each_unit(std::string_view text, const Take& take) {
   }
 }
 
+/// Where it stays, the program takes the title from it once that in the transcript is far from its end.
+Result<void> remove_title_file(const arborfs::Store& store, const LogPlace& place) {
+  ASSIGN_OR_RETURN(const auto project, store.folder(place));
+  const auto beside = project.open_in(std::string(place.stem()));
+  if (!beside || !beside->stat(std::string(kTitleFile))) {
+    return {};
+  }
+  return store.disk().remove(*beside, std::string(kTitleFile));
+}
+
+/// Those that may have had the logs of a session that was removed, and of its sub-agents.
+std::set<LogFolder> folders_of(const Catalog& catalog, const SessionPtr& session) {
+  const LogPlace place = session->place();
+  std::set<LogFolder> folders{place.in()};
+  const std::string below = place.folder + "/" + std::string(place.stem()) + "/";
+  for (const auto& [id, other] : catalog.view()->by_id) {
+    const LogFolder folder = other->place().in();
+    if (folder.store == place.store && folder.name.starts_with(below)) {
+      folders.insert(folder);
+    }
+  }
+  return folders;
+}
+
 }  // namespace
 
 void Writer::take_back_parts() {
+  changes_.take_back_parts("claude");
   for (const auto& store : catalog().stores()) {
     const auto projects = store->format().agent == "claude" ? Dir::open_below_root(store->paths().agent_dir, "projects")
                                                             : Result<Dir>(Errc::not_found, "");
     const auto names = projects ? projects->list() : Result<std::vector<DirEntry>>(projects.error());
+    if (const auto own = names ? Dir::open_root(store->paths().agent_dir) : Result<Dir>(names.error())) {
+      remove_leftovers(store->disk(), *own);  // of a restore from another file system
+    }
     for (const DirEntry& name : names ? *names : std::vector<DirEntry>()) {
       if (const auto folder = projects->open_in(name.name)) {
         remove_leftovers(store->disk(), *folder);
       }
     }
   }
+}
+
+Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText text) {
+  RETURN_IF_ERROR(check_writable(session->format()));
+  ASSIGN_OR_RETURN(const auto rows, new_rows(text));
+  if (!rows.force) {
+    ASSIGN_OR_RETURN(auto open, calls_open_at(session, text.at));
+    RETURN_IF_ERROR(check_pairs(std::move(open), rows.rows));
+  }
+  AppendResult result;
+  Command command;
+  command.policy = live_policy(rows.force);
+  command.bytes = text.text.size();
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
+    ASSIGN_OR_RETURN(result, plan.add(rows, text.at));
+    return {};
+  });
+  RETURN_IF_ERROR(changes_.make(session, std::move(command)));
+  return result;
+}
+
+Result<void> Writer::check_json(const SessionPtr& session, std::string_view text) {
+  ASSIGN_OR_RETURN(const auto rows, new_rows({std::string(text), true, ""}));
+  return check(session, rows.force);
+}
+
+Result<void> Writer::check_branch(const SessionPtr& session, const std::string& target) {
+  RETURN_IF_ERROR(check(session, false));
+  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  RETURN_IF_ERROR(find_place(guard.index(), target));
+  return {};
+}
+
+Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& target, const std::string& summary,
+                                 bool force, bool /*pin*/) {
+  RETURN_IF_ERROR(check(session, force));
+  if (!summary.empty()) {
+    return Error{Errc::invalid_argument,
+                 "sessions of Claude Code have no place for a summary of a branch; move the leaf without one, then "
+                 "append {\"note\":\"...\"}"};
+  }
+  ASSIGN_OR_RETURN(const auto open, calls_open_at(session, target));
+  if (!open.empty() && !force) {
+    return Error{
+        Errc::invalid_argument,
+        "the branch would end in a tool call without its result, which models reject; choose another entry, or "
+        "force it"};
+  }
+  MovedLeaf moved;
+  Command command;
+  command.policy = live_policy(force);
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
+    RETURN_IF_ERROR(plan.move(target));
+    moved.leaf = plan.leaf.empty() ? "root" : plan.leaf;
+    return {};
+  });
+  RETURN_IF_ERROR(changes_.make(session, std::move(command)));
+  return moved;
+}
+
+Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool force,
+                                      std::string_view source) {
+  const bool clears = json::is_valid_utf8(title) && one_line_title(title).empty();
+  ASSIGN_OR_RETURN(const std::string wanted, clears ? Result<std::string>(std::string()) : checked_title(title));
+  RETURN_IF_ERROR(check_writable(session->format()));
+  std::string in_force = wanted;
+  Command command;
+  command.policy = live_policy(force);
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
+    const std::string& present = plan.index->header().title;
+    const bool stays = present == wanted || (source == "auto" && !present.empty());
+    in_force = stays ? present : wanted;
+    if (!stays) {
+      plan.set_title(wanted);
+    }
+    if (!stays && clears) {
+      plan.last_step = [&] { return remove_title_file(session->store(), session->place()); };
+    }
+    return {};
+  });
+  RETURN_IF_ERROR(changes_.make(session, std::move(command)));
+  return in_force;
+}
+
+/// The transcript is locked meanwhile, so that no other process of arborfs writes to it.
+Result<void> Writer::remove(const SessionPtr& session, bool force) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  RETURN_IF_ERROR(check_allows_delete());
+  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(check_quiet(session, force));
+  const arborfs::Store& store = session->store();
+  const LogPlace place = session->place();
+  ASSIGN_OR_RETURN(const auto held, lock_transcript(store, place, Editor::Wait::yes));
+  const auto taken = Transfer(settings().trash, store.disk())
+                         .take(store, place, Trash::shown_title(*session), belongings_of(store, place));
+  catalog().rescan_folders(folders_of(catalog(), session));
+  return taken ? Result<void>() : Result<void>(taken.error());
 }
 
 Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
@@ -386,7 +499,7 @@ Result<AdoptResult> Writer::adopt_own(const SessionPtr& session, const ForeignFo
   ASSIGN_OR_RETURN(const auto id, new_uuid());
   ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, wanted.entry, wanted.reach));
   ASSIGN_OR_RETURN(auto rows, RowCopies(conversation, id).make(spoken));
-  rows += title_row(conversation.title, id);
+  rows += conversation.title.empty() ? "" : title_line(conversation.title, id);
   ASSIGN_OR_RETURN(adopted.made, write_transcript(wanted.agent, conversation.cwd, id, rows));
   return adopted;
 }

@@ -1,20 +1,43 @@
-// Creates sessions of Claude Code from those of other agents; never changes an existing session. Threads: any.
+// Writes to sessions of Claude Code: appends, moves of the leaf, titles, removals (claude/FORMAT.md I), and new
+// sessions from those of other agents (G). Commands that arrive for one session at the same time share one write and
+// one sync. Threads: any.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/formats/claude/editor.h"
 #include "core/write/writer.h"
 
 namespace arborfs::claude {
 
 class Writer final : public arborfs::Writer {
  public:
+  /// An attempt is repeated so often if the program appends rows meanwhile.
+  static constexpr int kTries = 10;
   /// `catalog` must outlive this object.
-  Writer(Catalog& catalog, WriteSettings settings) : arborfs::Writer(catalog, std::move(settings)) {}
+  Writer(Catalog& catalog, WriteSettings settings)
+      : arborfs::Writer(catalog, std::move(settings)),
+        changes_(catalog, {.sync = syncs(), .write_live = this->settings().write_live, .tries = kTries}, editor_) {}
 
   void take_back_parts() override;
+  [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override {
+    return changes_.check(session, live_policy(force));
+  }
+  /// Errors also: invalid_argument for a text behind a call of a tool that has no result yet (F27; `force` overrides).
+  Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
+  [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
+  /// Claude Code continues there at once, so `pin` adds nothing. Errors also: invalid_argument for a summary, and for
+  /// an entry within a reply, whose parts the program sends together.
+  Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
+                           bool force = false, bool pin = false) override;
+  [[nodiscard]] Result<void> check_branch(const SessionPtr& session, const std::string& target) override;
+  /// A title of which nothing is left clears the present one, with the file that holds it beside the transcript.
+  Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
+                                std::string_view source = "user") override;
+  /// With its sub-agents, and with what other folders of the program have of it.
+  Result<void> remove(const SessionPtr& session, bool force = false) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<AdoptResult> adopt_own(const SessionPtr& session, const ForeignFork& wanted,
                                 const Conversation& conversation) override;
@@ -23,6 +46,9 @@ class Writer final : public arborfs::Writer {
   /// Creates the transcript of a new session.
   Result<CreateResult> write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
                                         const std::string& rows);
+
+  Editor editor_;
+  Committer changes_;
 };
 
 /// The name of the folder in which the program looks for the sessions of a working directory.

@@ -1,10 +1,6 @@
 #include "core/formats/goat/locked_log.h"
 
-#include <sys/file.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <thread>
+#include <chrono>
 #include <utility>
 
 #include "core/base/error.h"
@@ -13,8 +9,6 @@ namespace arborfs::goat {
 namespace {
 
 constexpr std::chrono::seconds kPatience{5};
-constexpr std::chrono::microseconds kFirstPause{200};
-constexpr std::chrono::microseconds kLongestPause{10'000};  // goat's own is 50 ms
 constexpr mode_t kLockMode = 0600;
 constexpr mode_t kLogMode = 0644;
 
@@ -41,23 +35,6 @@ Result<bool> is_still_named(const Dir& folder, const std::string& name, const Fi
   return named && named->same_file(locked);
 }
 
-/// True if the lock is taken.
-Result<bool> wait_for(int fd) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  auto pause = kFirstPause;
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      return error_from_errno(errno, "cannot lock the session");
-    }
-    if (std::chrono::steady_clock::now() >= until) {
-      return false;
-    }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, kLongestPause);
-  }
-  return true;
-}
-
 std::unique_ptr<LogWriter> writer_under(UniqueFd lock, Disk& disk, std::shared_ptr<const Dir> folder,
                                         const std::string& file, File log, const FileStat& stat, bool is_made) {
   return std::make_unique<LogWriter>(disk, std::move(folder), file, std::make_shared<const UniqueFd>(std::move(lock)),
@@ -75,7 +52,7 @@ Result<UniqueFd> take_lock(Disk& disk, const Dir& folder, const std::string& fil
   for (;;) {
     bool is_made = false;
     ASSIGN_OR_RETURN(auto lock, open_or_make(disk, folder, name, kLockMode, is_made));
-    ASSIGN_OR_RETURN(const bool is_taken, wait_for(lock.fd()));
+    ASSIGN_OR_RETURN(const bool is_taken, wait_for_flock(lock.fd(), kPatience));
     if (!is_taken) {
       return Error{Errc::busy, "another program holds " + name + "; try again"};
     }
@@ -99,7 +76,8 @@ std::unique_ptr<LogWriter> try_lock_log(Disk& disk, std::shared_ptr<const Dir> f
   const std::string name = lock_file_of(file);
   FileStat locked;
   auto lock = File::open_in(*folder, name, &locked);
-  if (!lock || ::flock(lock->fd(), LOCK_EX | LOCK_NB) != 0) {
+  const auto is_taken = lock ? wait_for_flock(lock->fd(), std::chrono::milliseconds(0)) : Result<bool>(false);
+  if (!is_taken || !*is_taken) {
     return nullptr;
   }
   const auto is_valid = is_still_named(*folder, name, locked);

@@ -1,15 +1,12 @@
 #include "core/formats/opencode/storage_folder.h"
 
 #include <dirent.h>
-#include <sys/file.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <map>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,7 +20,6 @@ namespace arborfs::opencode {
 namespace {
 
 constexpr std::chrono::seconds kPatienceForLock{5};
-constexpr std::chrono::milliseconds kBetweenLockTries{1};
 constexpr mode_t kPrivateMode = 0600;
 
 constexpr std::size_t kIndent = 2;
@@ -73,12 +69,9 @@ Result<StorageFolder> StorageFolder::open(const std::string& path) {
 
 Result<StorageFolder> StorageFolder::lock(const std::string& path) {
   ASSIGN_OR_RETURN(auto folder, open(path));
-  const auto until = std::chrono::steady_clock::now() + kPatienceForLock;
-  while (::flock(folder.root_.fd(), LOCK_EX | LOCK_NB) != 0) {
-    if (std::chrono::steady_clock::now() > until) {
-      return Error{Errc::busy, "another arborfs process is writing to OpenCode's files; try again"};
-    }
-    std::this_thread::sleep_for(kBetweenLockTries);
+  ASSIGN_OR_RETURN(const bool is_locked, wait_for_flock(folder.root_.fd(), kPatienceForLock));
+  if (!is_locked) {
+    return Error{Errc::busy, "another arborfs process is writing to OpenCode's files; try again"};
   }
   return folder;
 }

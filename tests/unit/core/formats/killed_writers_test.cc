@@ -1,5 +1,5 @@
-// Processes that write to sessions of goat, Opal and Codex and are killed at random moments. What was acknowledged is
-// there, earlier records are unchanged, the store can be read and written, and leftovers go.
+// Processes that write to sessions of goat, Opal, Claude Code and Codex and are killed at random moments. What was
+// acknowledged is there, earlier records are unchanged, the store can be read and written, and leftovers go.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 
 #include "core/formats/registry.h"
 #include "core/json/document.h"
+#include "tests/support/claude_acts.h"
 #include "tests/support/codex_acts.h"
 #include "tests/support/goat_acts.h"
 #include "tests/support/killed_acts.h"
@@ -240,6 +241,41 @@ TEST_P(KilledCodexActs, LoseAndTearNothing) {
     ASSERT_TRUE(restored) << restored.error().message;
     ASSERT_TRUE(stage.session() && stage.session(kLegacy)) << "a thread is gone";
     expect_codex_kept(stage, act, before);
+  }
+}
+
+class KilledClaudeActs : public ::testing::TestWithParam<ClaudeAct> {
+ protected:
+  static void kill_once(KillMoments& moments) {
+    const ClaudeAct& act = GetParam();
+    SplitDisk disk;
+    ClaudeStage stage(disk, allowing_delete());
+    const ClaudeFiles before = prepare_claude_act(act, stage, disk);
+    const bool is_done = is_acknowledged_before_kill(moments, [&] { return act.run(stage); });
+    disk.set_apart("");
+    expect_claude_kept(stage, before);
+    stage.start();
+    EXPECT_TRUE(!is_done || act.is_done(stage)) << "what was acknowledged is not there";
+    if (!stage.session() || !stage.trash().empty()) {
+      const auto restored = claude_acts::restore(stage);
+      ASSERT_TRUE(restored) << restored.error().message;
+    }
+    const auto now = ClaudeStage::files_in(stage.config());
+    for (const auto& [path, bytes] : before) {
+      EXPECT_TRUE(now.contains(path) && now.at(path).starts_with(bytes)) << path;
+    }
+    EXPECT_TRUE(stage.trash().empty());
+    expect_next_claude_append(stage);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kills, KilledClaudeActs, ::testing::ValuesIn(kClaudeActs), name_of_claude_act);
+
+TEST_P(KilledClaudeActs, LoseAndTearNothing) {
+  KillMoments moments;
+  for (int round = 0; round < kill_rounds() && !HasFatalFailure(); ++round) {
+    const ::testing::ScopedTrace trace(__FILE__, __LINE__, "round " + std::to_string(round));
+    kill_once(moments);
   }
 }
 

@@ -80,14 +80,18 @@ TEST_F(CommandPruneTest, DefaultsKeepFiftySessions) {
 }
 
 TEST_F(CommandPruneTest, SessionsThatAreOnlyReadAreNamedAndStay) {
-  const std::string samples = std::string(tests::kSourceDir) + "/tools/samples/";
-  const std::vector<std::string> words{"prune", "-n", "--store=claude=" + samples + "claude"};
+  const testing::TempStore codex;  // with a document of its first version
+  const std::string day = codex.sessions() / "rollout-2025-04-20-0b1c2d3e4f5061728394a5b6c7d8e9f0.json";
+  std::ofstream(day)
+      << R"({"session":{"timestamp":"2025-04-20T10:00:00.000Z","id":"0b1c2d3e4f5061728394a5b6c7d8e9f0"},)"
+      << R"("items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"old"}]}]})";
+  const std::vector<std::string> words{"prune", "-n", "--store=codex=" + codex.root()};
   EXPECT_EQ(run(words), kDone) << err();
-  EXPECT_THAT(out(), HasSubstr("5 newest\nnot counted, because arborfs only reads them: 2 sessions of claude\n"));
+  EXPECT_THAT(out(), HasSubstr("5 newest\nnot counted, because arborfs only reads them: 1 session of codex\n"));
   auto as_json = words;
   as_json.emplace_back("--json");
   EXPECT_EQ(run(as_json), kDone) << err();
-  EXPECT_EQ(result()["readOnly"], "2");
+  EXPECT_EQ(result()["readOnly"], "1");
   EXPECT_EQ(result()["remaining"], "6");
   EXPECT_EQ(run({"prune", "-n", "--json"}), kDone) << err();
   EXPECT_EQ(result()["readOnly"], "0");

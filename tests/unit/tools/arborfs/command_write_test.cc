@@ -60,6 +60,20 @@ TEST_F(CommandWriteTest, AppendTakesTheMessageFromStandardInputOrAFile) {
   expect_refused({"append", kId, "-f", store.root()}, "is a folder");
 }
 
+TEST_F(CommandWriteTest, AppendTakesANoteForAgentsThatHaveThem) {
+  const std::string claude = store.root() + "/claude";
+  fs::copy(std::string(tests::kSourceDir) + "/tools/samples/claude", claude, fs::copy_options::recursive);
+  const auto note = [&](const std::string& text) {
+    return run({"append", "--note", "3de02c36", text, "--store=claude=" + claude});
+  };
+  EXPECT_EQ(note("{\"as\": \"it is\"}\n"), kDone) << err();
+  EXPECT_EQ(run({"context", "3de02c36", "--store=claude=" + claude}), kDone);
+  EXPECT_THAT(out(), HasSubstr(R"(<system-reminder>{\"as\": \"it is\"}</system-reminder>)"));
+  EXPECT_EQ(note(""), kFailed);
+  EXPECT_THAT(err(), HasSubstr("a note is a text that is not blank"));
+  expect_refused({"append", "--note", kId, "x"}, "sessions of omp take no notes for the model");
+}
+
 TEST_F(CommandWriteTest, AppendDoesNotReadFromATerminalUnasked) {
   terminal.io.in_is_terminal = true;
   EXPECT_EQ(run({"append", kId}), kUsage);

@@ -1,0 +1,14 @@
+// What belongs to a session of Claude Code, for core/write/transfer.h: the transcript, the folder beside it, and what
+// other folders of the program keep for it (claude/FORMAT.md A9). One thread an object.
+#pragma once
+
+#include <memory>
+
+#include "core/write/transfer.h"
+
+namespace arborfs::claude {
+
+/// Null if the store's sessions have no such place; a sub-agent belongs to its session. `store` outlives it.
+std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place);
+
+}  // namespace arborfs::claude
