@@ -154,22 +154,30 @@ Result<std::unique_ptr<Catalog>> open_catalog(const CommandLine& line, Terminal&
   return catalog;
 }
 
+namespace {
+
+Listed listed_at(const CatalogView& view, const ShownAt& shown) {
+  const auto starter = view.where.find(shown.starter);
+  return {shown.session(), shown.project, view.id_of(shown), shown.session()->mtime_ns(),
+          starter == view.where.end() ? "" : view.id_of(starter->second)};
+}
+
+}  // namespace
+
 std::vector<Listed> all_sessions(const Catalog& catalog) {
   const auto view = catalog.view();
   std::vector<Listed> all;
   for (const ShownAt* shown : view->shown) {
-    const auto starter = view->where.find(shown->starter);
-    all.push_back({shown->session(), shown->project, view->id_of(*shown), shown->session()->mtime_ns(),
-                   starter == view->where.end() ? "" : view->id_of(starter->second)});
+    all.push_back(listed_at(*view, *shown));
   }
   std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.mtime_ns > b.mtime_ns; });
   return all;
 }
 
 Listed listed(const Catalog& catalog, const SessionPtr& session) {
-  const auto all = all_sessions(catalog);
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Listed& of) { return of.session == session; });
-  return found != all.end() ? *found : Listed{session, nullptr, "", 0, ""};
+  const auto view = catalog.view();
+  const auto found = view->where.find(session->number());
+  return found != view->where.end() ? listed_at(*view, found->second) : Listed{session, nullptr, "", 0, ""};
 }
 
 Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled) {
