@@ -348,7 +348,7 @@ TEST(CodexSamples, EachResponseIsOfTheModelOfItsTurn) {
       "{\"type\":\"response_item\",\"payload\":{\"model\":\"turn_context\"}}\n"
       "{\"type\":\"turn_context\",\"payload\":{\"mod\n"
       "{\"type\":\"turn_context\",\"payload\":{\"model\":\"large\"}}");
-  const auto changes = codex::format().reader->model_changes(*log, nullptr);
+  const auto changes = codex::format().reader->model_changes(*log, {});
   ASSERT_TRUE(changes);
   ASSERT_EQ(changes->size(), 2U);
   EXPECT_EQ(changes->front().model, "small");

@@ -30,7 +30,7 @@ void check_term(std::string_view bytes) {
 
 void check_table(std::string_view bytes) {
   const auto table = log_from_bytes(std::string(bytes));
-  const auto lines = opal::translate_dets(*table, nullptr);
+  const auto lines = opal::translate_dets(*table, {});
   if (!lines) {
     return;
   }
