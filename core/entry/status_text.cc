@@ -268,6 +268,7 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
 
     session.json       the header of the log, with the current title, the agent and the format
     title              the title
+    tags               its tags, one a line
     raw.jsonl          the log, byte for byte
     leaf               link to the entry from which the conversation continues
     context.json       what the agent would send to the model: one JSON object with one message per line

@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -110,11 +108,8 @@ Result<std::string> read_private_file(const Dir& folder, const std::string& name
 }
 
 FolderLock::FolderLock(const Dir& folder, std::chrono::milliseconds patience) : fd_(folder.fd()) {
-  constexpr std::chrono::milliseconds kBetweenTries{1};
-  const auto until = std::chrono::steady_clock::now() + patience;
-  while (!(is_held_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0) && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(kBetweenTries);
-  }
+  const auto taken = wait_for_flock(fd_, patience);
+  is_held_ = taken && *taken;
 }
 
 FolderLock::~FolderLock() {

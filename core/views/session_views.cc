@@ -323,7 +323,7 @@ ContentResult make_startup(const ViewRequest& request) {
 constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
-    ViewRow{"tags", Depth::head, Validity::text, MadeFrom::memory, make_tags},
+    ViewRow{"tags", Depth::head, Validity::text, MadeFrom::memory, make_tags, "session-tags"},
     ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size},
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},

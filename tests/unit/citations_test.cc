@@ -95,6 +95,19 @@ std::string place_of(const std::string& name) {
   return page == kPages.end() ? "core/formats/" + name : page->second;
 }
 
+/// The start of the last name before `end`, and of the folder before it.
+std::size_t start_of_page(const std::string& text, std::size_t end) {
+  const auto start_of_word = [&](std::size_t at) {
+    while (at > 0 && (std::isalnum(static_cast<unsigned char>(text[at - 1])) != 0 || text[at - 1] == '_')) {
+      --at;
+    }
+    return at;
+  };
+  const std::size_t name = start_of_word(end);
+  const std::size_t folder = name > 0 && text[name - 1] == '/' ? start_of_word(name - 1) : name;
+  return folder + 1 < name ? folder : name;
+}
+
 /// A citation of a whole page has the number "".
 std::vector<Citation> citations_in(const std::string& text) {
   static const std::string kNumber = R"((?:[A-Z]\d+|\d+\.\d+|\d+|[A-Z](?![\w'])(?! [a-z])))";
@@ -107,12 +120,8 @@ std::vector<Citation> citations_in(const std::string& text) {
   }
   const std::string joined = in_one_line(text);
   for (std::size_t at = joined.find(".md"); at != std::string::npos; at = joined.find(".md", at + 1)) {
-    std::size_t word = at;  // searching only where a page may be named takes a tenth of the time
-    while (word > 0 && (std::isalnum(static_cast<unsigned char>(joined[word - 1])) != 0 || joined[word - 1] == '_' ||
-                        joined[word - 1] == '/')) {
-      --word;
-    }
-    using namespace std::regex_constants;  // NOLINT(google-build-using-namespace): its flags alone
+    const std::size_t word = start_of_page(joined, at);  // searching only where a page may be named takes a tenth
+    using namespace std::regex_constants;                // NOLINT(google-build-using-namespace): its flags alone
     const auto flags = word == 0 ? match_continuous : match_continuous | match_prev_avail;
     std::smatch cited;
     if (!std::regex_search(joined.cbegin() + static_cast<std::ptrdiff_t>(word), joined.cend(), cited, kCitation,

@@ -124,9 +124,9 @@ class VfsTest : public ::testing::Test {
 };
 
 TEST_F(VfsTest, RootListsItsNames) {
-  const std::vector<std::string> expected = {".",      "..",       "README.md", "status.json", "new",
-                                             "events", "projects", "by-id",     "by-agent",    "recent",
-                                             "search", "stats",    "history",   "terminals",   "blobs"};
+  const std::vector<std::string> expected = {".",        "..",      "README.md", "status.json", "new",    "events",
+                                             "projects", "by-id",   "by-agent",  "tags",        "recent", "search",
+                                             "stats",    "history", "terminals", "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 
@@ -358,11 +358,11 @@ TEST_F(VfsTest, EmptyFoldersAndLinksAreAbsent) {
   EXPECT_EQ(list("projects/work-pi/empty/branches").size(), 2U);
 }
 
-TEST_F(VfsTest, UnreadableLogHasOnlyItsStatus) {
+TEST_F(VfsTest, UnreadableLogHasOnlyItsTagsAndItsStatus) {
   std::filesystem::remove(temp.log(kFolder, kName));
   std::filesystem::create_directory(temp.log(kFolder, kName));
   let_time_pass();
-  const std::vector<std::string> expected = {".", "..", "status.json"};
+  const std::vector<std::string> expected = {".", "..", "tags", "status.json"};
   EXPECT_EQ(list(kSession), expected);
   EXPECT_NE(text_of("status.json").find("problem"), std::string::npos);
   EXPECT_FALSE(in_session("entries"));

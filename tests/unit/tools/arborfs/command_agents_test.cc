@@ -51,8 +51,6 @@ TEST_F(CommandAgentsTest, ShowTellsTimesInTheUsersZone) {
   EXPECT_THAT(of("goat", {"show", "733d6541"}), HasSubstr("\nstarted    2026-02-13 10:12\nmodified   20"));
   EXPECT_THAT(of("claude", {"show", "3de02c36"}),
               AllOf(HasSubstr("\nstarted    2026-02-18 17:12\n"), Not(HasSubstr("read only"))));
-  EXPECT_THAT(of("codex", {"show", "019c6bf1"}),
-              HasSubstr("\nread only  sessions of codex can be read but not changed\n"));
 }
 
 TEST_F(CommandAgentsTest, StatsNameTheModelOfCodexsTurn) {
