@@ -317,7 +317,8 @@ def test_modes_and_owners_do_not_depend_on_the_store(case):
             if stat.S_ISDIR(status.st_mode):
                 equal(oct(mode), "0o700", relative)
             elif stat.S_ISREG(status.st_mode):
-                wanted = (0o400, 0o600) if os.path.basename(relative) == "title" or is_control(relative) else (0o400,)
+                is_written = os.path.basename(relative) in {"title", "tags"} or is_control(relative)
+                wanted = (0o400, 0o600) if is_written else (0o400,)
                 assert mode in wanted, f"{relative} has mode {mode:o}"
 
 
