@@ -67,13 +67,17 @@ void for_each_line(std::string_view text, const Function& f) {
   }
 }
 
-Notes::Tags changed(const Notes::Tags& tags, const Notes::TagChange& change) {
+/// Errors: invalid_argument for too many.
+Result<Notes::Tags> changed(const Notes::Tags& tags, const Notes::TagChange& change) {
   Notes::Tags now = change.clears ? Notes::Tags() : tags;
   now.insert(now.end(), change.add.begin(), change.add.end());
   make_set(now);
   std::erase_if(now, [&](const std::string& tag) {
     return std::find(change.remove.begin(), change.remove.end(), tag) != change.remove.end();
   });
+  if (now != tags && now.size() > Notes::kMostTags) {
+    return Error{Errc::invalid_argument, "a session may have at most " + std::to_string(Notes::kMostTags) + " tags"};
+  }
   return now;
 }
 
@@ -132,10 +136,11 @@ Result<Notes::Tags> Notes::change_tags(const Key& key, const TagChange& change, 
   if (!folder_.empty()) {
     return change_file(key, change, sync);
   }
-  ASSIGN_OR_RETURN(const auto before, tags(key.agent));
-  auto all = std::make_shared<TagsOfSessions>(*before);
-  Tags now = (*all)[key.session] = changed((*all)[key.session], change);
   const std::lock_guard lock(mutex_);
+  const auto known = read_.find(key.agent);
+  auto all = std::make_shared<TagsOfSessions>(known == read_.end() ? TagsOfSessions() : *known->second.tags);
+  ASSIGN_OR_RETURN(Tags now, changed((*all)[key.session], change));
+  (*all)[key.session] = now;
   read_[key.agent].tags = std::move(all);
   return now;
 }
@@ -150,12 +155,9 @@ Result<Notes::Tags> Notes::change_file(const Key& key, const TagChange& change, 
   const auto all = all_tags(before);
   const auto known = all.find(key.session);
   const Tags tags = known == all.end() ? Tags() : known->second;
-  Tags now = changed(tags, change);
+  ASSIGN_OR_RETURN(Tags now, changed(tags, change));
   if (now == tags) {
     return now;
-  }
-  if (now.size() > kMostTags) {
-    return Error{Errc::invalid_argument, "a session may have at most " + std::to_string(kMostTags) + " tags"};
   }
   std::map<std::string, std::vector<std::string>> lines;
   std::string others;  // what is of no session stays, at the end

@@ -144,5 +144,34 @@ TEST_F(NotesTest, WithoutAFolderTheyAreKeptInMemory) {
   EXPECT_THAT(*in_memory.tags(Notes::Key{"claude", "s1"}), ElementsAre("blue"));
 }
 
+TEST_F(NotesTest, InMemoryNoTagIsLostEither) {
+  constexpr int kWriters = 8;
+  constexpr int kTagsEach = 12;
+  Notes in_memory("", Disk::real());
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([&in_memory, writer] {
+      for (int tag = 0; tag < kTagsEach; ++tag) {
+        const std::string name = "t" + std::to_string(writer) + "-" + std::to_string(tag);
+        EXPECT_TRUE(in_memory.change_tags({"claude", "s1"}, {{name}, {}}, false));
+      }
+    });
+  }
+  for (std::thread& writer : writers) {
+    writer.join();
+  }
+  EXPECT_EQ(in_memory.tags(Notes::Key{"claude", "s1"})->size(), std::size_t{kWriters} * kTagsEach);
+}
+
+TEST_F(NotesTest, InMemoryTooManyAreRefusedToo) {
+  Notes in_memory("", Disk::real());
+  Notes::Tags many;
+  for (std::size_t i = 0; i <= Notes::kMostTags; ++i) {
+    many.push_back("t" + std::to_string(i));
+  }
+  EXPECT_EQ(in_memory.change_tags({"claude", "s1"}, {many, {}}, false).error().code, Errc::invalid_argument);
+  EXPECT_THAT(*in_memory.tags(Notes::Key{"claude", "s1"}), IsEmpty());
+}
+
 }  // namespace
 }  // namespace arborfs
