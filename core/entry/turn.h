@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,6 +70,27 @@ struct TurnPart {
   std::string tool = {};     // the name, of both
   bool is_error = false;     // of a result: the call failed
   std::vector<TurnImage> images = {};
+};
+
+/// Pairs the results of tools with their calls as agents do: a result belongs to the first call with its id that has
+/// none yet. `Place`: where a call is.
+template <class Place>
+class OpenCalls {
+ public:
+  void add(const std::string& id, const Place& call) { open_[id].push_back(call); }
+  /// The call of the next result with this id; nothing if none is open.
+  std::optional<Place> take(const std::string& id) {
+    const auto calls = open_.find(id);
+    if (calls == open_.end() || calls->second.empty()) {
+      return std::nullopt;
+    }
+    const Place call = calls->second.front();
+    calls->second.pop_front();
+    return call;
+  }
+
+ private:
+  std::map<std::string, std::deque<Place>> open_;
 };
 
 /// Everything that one side says before the other side speaks.

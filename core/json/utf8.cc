@@ -90,6 +90,14 @@ std::string decode_wtf8(std::string_view bytes) {
   return out += decode_utf8({begin, static_cast<std::size_t>(end - begin)});
 }
 
+std::string_view whole_characters(std::string_view text, std::size_t most) {
+  std::size_t end = std::min(most, text.size());
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return text.substr(0, end);
+}
+
 std::size_t cut_at_end(std::string_view bytes) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(bytes.size(), 3); ++back) {
     const unsigned byte = byte_at(bytes, bytes.size() - back);

@@ -23,6 +23,9 @@ std::string as_utf8(std::string bytes);
 /// The length of an incomplete sequence at the end of `bytes` whose rest may still follow; 0 if there is none.
 std::size_t cut_at_end(std::string_view bytes);
 
+/// The beginning of UTF-8 text in at most `most` bytes, without a part of a character; it refers to the same bytes.
+std::string_view whole_characters(std::string_view text, std::size_t most);
+
 /// Converts the text of a UTF-16LE file to UTF-8, lone surrogates to U+FFFD. The caller has dropped the leading FF FE.
 std::string decode_utf16le(std::string_view bytes);
 

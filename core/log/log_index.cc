@@ -298,22 +298,11 @@ namespace {
 constexpr std::size_t kLongestType = 80;
 constexpr std::size_t kCountBytes = 96;  // approximate size of a map's node
 
-/// At most kLongestType bytes, without a part of a character.
-std::string_view cut(std::string_view type) {
-  if (type.size() <= kLongestType) {
-    return type;
-  }
-  std::size_t end = kLongestType;
-  while (end > 0 && (static_cast<unsigned char>(type[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return type.substr(0, end);
-}
-
 }  // namespace
 
 void RecordCounts::add(std::string_view type, std::uint64_t count) {
-  const std::string name = json::as_utf8(std::string(type.empty() ? kNoType : cut(type)));
+  const std::string name =
+      json::as_utf8(std::string(type.empty() ? kNoType : json::whole_characters(type, kLongestType)));
   const auto known = by_type_.find(name);
   if (known != by_type_.end()) {
     known->second += count;

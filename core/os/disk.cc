@@ -298,6 +298,19 @@ Result<UniqueFd> Disk::reserve(const Dir& folder, std::uint64_t bytes) {
   return failed == 0 ? Result<UniqueFd>(std::move(file)) : error_from_errno(failed, "cannot reserve disk space");
 }
 
+Result<File> open_or_create(Disk& disk, const Dir& folder, const std::string& name, mode_t mode, bool& is_new) {
+  auto file = File::open_in(folder, name);
+  if (file || file.error().code != Errc::not_found) {
+    return file;
+  }
+  auto made = disk.create(folder, name, mode);
+  if (!made) {
+    return made.error().code == Errc::already_exists ? File::open_in(folder, name) : Result<File>(made.error());
+  }
+  is_new = true;
+  return File::of(std::move(*made));
+}
+
 Result<void> write_all(Disk& disk, int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(auto done, disk.write(fd, bytes));

@@ -82,6 +82,10 @@ class Disk {
   virtual int rename_at(const Dir& from, const char* name, const Dir& to, const char* new_name, unsigned flags);
 };
 
+/// Opens a file for reading; creates an empty one, which sets `is_new`, if there is none. Errors: those of
+/// File::open_in and Disk::create.
+Result<File> open_or_create(Disk& disk, const Dir& folder, const std::string& name, mode_t mode, bool& is_new);
+
 /// Writes all of `bytes`, in as many writes as needed. On an error some of them may have been written.
 Result<void> write_all(Disk& disk, int fd, std::string_view bytes);
 

@@ -212,21 +212,15 @@ Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, 
   return disk.remove_folder(folder, name);
 }
 
-bool is_same(const File& one, const Dir& other, const std::string& other_name) {
-  const auto theirs = File::open_in(other, other_name);
-  const auto hash = sha256_of(one);
-  const auto other_hash = theirs ? sha256_of(*theirs) : Result<std::string>(theirs.error());
-  return hash && other_hash && *hash == *other_hash;
-}
-
-/// True if the other file begins with this one.
-bool is_begun(const File& one, const Dir& other, const std::string& other_name) {
-  const auto theirs = File::open_in(other, other_name);
+/// True if the other file is the same, or, with `may_be_longer`, begins with this one.
+bool is_same(const File& one, const Dir& other, const std::string& other_name, bool may_be_longer = false) {
+  constexpr std::uint64_t kCompared = 1 << 20;
+  FileStat theirs_st;
+  const auto theirs = File::open_in(other, other_name, &theirs_st);
   const auto st = one.stat();
-  if (!theirs || !st) {
+  if (!theirs || !st || (!may_be_longer && st->size != theirs_st.size)) {
     return false;
   }
-  constexpr std::uint64_t kCompared = 1 << 20;
   for (std::uint64_t at = 0; at < st->size; at += kCompared) {
     const std::size_t step = std::min(kCompared, st->size - at);
     const auto bytes = one.read(at, step);
@@ -264,9 +258,8 @@ bool is_equal(const Dir& one, const std::string& name, const Dir& other, const s
   if (!mine || !theirs) {
     const auto file = File::open_in(one, name);
     return what == Equal::names || (!mine && !theirs &&
-                                    (!file                       ? is_same_link(one, name, other, other_name)
-                                     : what == Equal::all_of_one ? is_same(*file, other, other_name)
-                                                                 : is_begun(*file, other, other_name)));
+                                    (file ? is_same(*file, other, other_name, what != Equal::all_of_one)
+                                          : is_same_link(one, name, other, other_name)));
   }
   const auto names = mine->list();
   return depth < kMaxDepth && names && std::all_of(names->begin(), names->end(), [&](const DirEntry& entry) {

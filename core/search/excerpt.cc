@@ -43,14 +43,7 @@ std::string_view best_line(std::string_view text, const std::vector<std::string>
 
 /// The end of a part of at most `most` bytes, between two characters.
 std::size_t end_of_part(std::string_view line, std::size_t begin, std::size_t most) {
-  if (line.size() - begin <= most) {
-    return line.size();
-  }
-  std::size_t end = begin + most;
-  while (end > begin + 1 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) {
-    --end;
-  }
-  return end;
+  return begin + std::max<std::size_t>(1, json::whole_characters(line.substr(begin), most).size());
 }
 
 /// A part of a long line that has a word and, as far as the line has it, more text around it than an excerpt shows;

@@ -188,6 +188,20 @@ Result<void> LogWriter::sync() {
   return changed_names_ && folder_ != nullptr ? disk_.sync_folder(*folder_) : Result<void>();
 }
 
+Result<std::unique_ptr<LogWriter>> open_lines(Disk& disk, const std::shared_ptr<const Dir>& folder,
+                                              const std::string& name) {
+  constexpr mode_t kPrivate = 0600;
+  bool is_new = false;
+  ASSIGN_OR_RETURN(auto file, open_or_create(disk, *folder, name, kPrivate, is_new));
+  ASSIGN_OR_RETURN(const auto stat, file.stat());
+  return std::make_unique<LogWriter>(disk, folder, name, nullptr, std::move(file), stat, is_new);
+}
+
+Result<void> append_line(LogWriter& lines, std::string_view line) {
+  ASSIGN_OR_RETURN(const auto end, lines.version());
+  return lines.append(end.lead() + std::string(line));
+}
+
 Result<void> publish_closed(TempFile& draft, const Dir& to, const std::string& name, Disk::Existing existing) {
   RETURN_IF_ERROR(draft.take());
   return draft.publish(to, name, existing);

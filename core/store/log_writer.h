@@ -18,6 +18,8 @@ struct LogVersion {
   FileStat stat;
   std::string tail;  // its last bytes
   static constexpr std::size_t kTail = 256;
+  /// What keeps a torn last line apart from one that is appended: a line feed, or nothing.
+  [[nodiscard]] const char* lead() const { return tail.empty() || tail.ends_with('\n') ? "" : "\n"; }
 };
 
 /// The error if another program changed a log between two reads of it: stale.
@@ -99,6 +101,13 @@ class LogWriter {
   bool changed_bytes_ = false;
   bool changed_names_;
 };
+
+/// A file of lines to which other programs append too; it is created, for its owner alone, if it is missing.
+Result<std::unique_ptr<LogWriter>> open_lines(Disk& disk, const std::shared_ptr<const Dir>& folder,
+                                              const std::string& name);
+/// Appends a line, without joining it to a torn last one; `line` has a line feed. Errors: as LogWriter::append(); stale
+/// also if another program wrote since the file was opened.
+Result<void> append_line(LogWriter& lines, std::string_view line);
 
 /// Names a finished draft. No process may find a log open for writing, so the draft is closed first.
 Result<void> publish_closed(TempFile& draft, const Dir& to, const std::string& name, Disk::Existing existing);

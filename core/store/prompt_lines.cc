@@ -24,8 +24,6 @@ namespace arborfs {
 
 namespace {
 
-constexpr mode_t kPrivate = 0600;
-
 struct PromptLine {
   std::int64_t time_s;
   std::uint64_t offset;
@@ -120,15 +118,9 @@ class PromptLines final : public PromptHistory {
   Result<void> append(const std::string& line, bool sync) {
     ASSIGN_OR_RETURN(auto opened, Dir::open_root(folder_));
     const auto folder = std::make_shared<const Dir>(std::move(opened));
-    const auto made = disk_.create(*folder, name_, kPrivate);
-    RETURN_IF_ERROR(made || made.error().code == Errc::already_exists ? Result<void>() : Result<void>(made.error()));
-    FileStat st;
-    ASSIGN_OR_RETURN(auto file, File::open_in(*folder, name_, &st));
-    ASSIGN_OR_RETURN(const std::string last, file.read(st.size - std::min<std::uint64_t>(st.size, 1), 1));
-    const bool is_ended = last.empty() || last == "\n";
-    LogWriter writer(disk_, folder, name_, nullptr, std::move(file), st, made.has_value());
-    RETURN_IF_ERROR(writer.append((is_ended ? "" : "\n") + line + "\n"));
-    return sync ? writer.sync() : Result<void>();
+    ASSIGN_OR_RETURN(const auto lines, open_lines(disk_, folder, name_));
+    RETURN_IF_ERROR(append_line(*lines, line + "\n"));
+    return sync ? lines->sync() : Result<void>();
   }
 
   const std::string path_;

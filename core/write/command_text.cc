@@ -167,6 +167,14 @@ Result<std::string> checked_title(std::string_view title) {
   return wanted;
 }
 
+std::string title_in_force(std::string_view present, std::string_view wanted, std::string_view source) {
+  return std::string(source == "auto" && !present.empty() ? present : wanted);
+}
+
+Error leaf_has_moved() {
+  return {Errc::stale, "the leaf is no longer that entry"};
+}
+
 bool CommandOptions::take(std::string_view key, const json::Value& value) {
   if (key == "ifLeaf" && value.IsString()) {
     if_leaf = json::as_string(value);
@@ -177,6 +185,10 @@ bool CommandOptions::take(std::string_view key, const json::Value& value) {
     return true;
   }
   return false;
+}
+
+Result<void> CommandOptions::check_leaf(std::string_view leaf) const {
+  return if_leaf.empty() || if_leaf == (leaf.empty() ? "root" : leaf) ? Result<void>() : leaf_has_moved();
 }
 
 Result<std::string_view> message_text(std::string_view text) {

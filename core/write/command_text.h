@@ -70,12 +70,21 @@ std::string one_line_title(std::string_view title);
 /// The same for a title that a user sets. Errors: not_utf8, invalid_argument (nothing is left), too_large.
 Result<std::string> checked_title(std::string_view title);
 
+/// The title of a session after a command to set it to `wanted`: one that was made automatically ("auto") takes the
+/// place of none.
+std::string title_in_force(std::string_view present, std::string_view wanted, std::string_view source);
+
+/// The leaf is not the one that a command wants: stale.
+Error leaf_has_moved();
+
 /// What an object tells arborfs, in members that do not reach the log.
 struct CommandOptions {
   std::string if_leaf;
   bool force = false;
   /// True if the member is one of them.
   bool take(std::string_view key, const json::Value& value);
+  /// `leaf`: its id, "" for none, which a command calls root. Errors: those of leaf_has_moved().
+  [[nodiscard]] Result<void> check_leaf(std::string_view leaf) const;
 };
 
 /// The text of one message, without its last line feed. Errors: invalid_argument if nothing is left.

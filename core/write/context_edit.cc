@@ -1,7 +1,5 @@
 #include "core/write/context_edit.h"
 
-#include <deque>
-#include <map>
 #include <utility>
 
 namespace arborfs {
@@ -18,19 +16,19 @@ struct Pair {
   PartAt result;
 };
 
-/// Each result belongs to the first call with its id that has none yet, as agents pair them.
 std::vector<Pair> pairs_in(const std::vector<SaidTurn>& said) {
   std::vector<Pair> pairs;
-  std::map<std::string, std::deque<PartAt>> open;
+  OpenCalls<PartAt> open;
   for (std::size_t turn = 0; turn < said.size(); ++turn) {
     const auto& parts = said[turn].turn.parts;
     for (std::size_t part = 0; part < parts.size(); ++part) {
-      auto& calls = open[parts[part].call_id];
+      const std::string& id = parts[part].call_id;
       if (parts[part].kind == TurnPart::Kind::tool_call) {
-        calls.emplace_back(turn, part);
-      } else if (parts[part].kind == TurnPart::Kind::tool_result && !calls.empty()) {
-        pairs.push_back({calls.front(), {turn, part}});
-        calls.pop_front();
+        open.add(id, {turn, part});
+      } else if (parts[part].kind == TurnPart::Kind::tool_result) {
+        if (const auto call = open.take(id)) {
+          pairs.push_back({*call, {turn, part}});
+        }
       }
     }
   }

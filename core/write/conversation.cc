@@ -179,7 +179,7 @@ class Arranger {
       if (parts[i].kind != Kind::tool_call) {
         continue;
       }
-      open_[parts[i].call_id].push_back({placed_.size() - 1, i});
+      open_.add(parts[i].call_id, {placed_.size() - 1, i});
       parts[i].call_id = unused_id(parts[i].call_id);
       parts[i].text = as_object(parts[i].text);
     }
@@ -209,17 +209,15 @@ class Arranger {
 
   void take_results(Turn turn) {
     for (TurnPart& result : turn.parts) {
-      const auto calls = open_.find(result.call_id);
-      if (calls == open_.end() || calls->second.empty()) {
+      const auto call = open_.take(result.call_id);
+      if (!call) {
         add_stray(std::move(result), turn.time_ms);
         continue;
       }
-      const Call call = calls->second.front();
-      calls->second.erase(calls->second.begin());
-      Placed& owner = placed_[call.turn];
-      result.call_id = owner.turn.parts[call.part].call_id;
-      result.tool = owner.turn.parts[call.part].tool;
-      owner.results.emplace(call.part, std::move(result));
+      Placed& owner = placed_[call->turn];
+      result.call_id = owner.turn.parts[call->part].call_id;
+      result.tool = owner.turn.parts[call->part].tool;
+      owner.results.emplace(call->part, std::move(result));
       owner.results_ms = std::max(owner.results_ms, turn.time_ms);
     }
   }
@@ -273,7 +271,7 @@ class Arranger {
   std::vector<Turn> said_;
   AsText& counts_;
   std::vector<Placed> placed_;
-  std::map<std::string, std::vector<Call>> open_;  // calls without a result, by the id that the source gave them
+  OpenCalls<Call> open_;  // by the ids that the source gave them
   std::set<std::string> ids_;
   std::size_t noted_of_ = 0;  // the turn, from 1, whose first noted_parts_ parts have gone through note_calls
   std::size_t noted_parts_ = 0;

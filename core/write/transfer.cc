@@ -422,6 +422,14 @@ Result<std::vector<Belonging>> Belongings::left_in_store(const Dir& root, const 
   return has_own(items) ? Items() : std::move(items);
 }
 
+Result<const Dir*> Belongings::root(bool /*make*/) {
+  if (!root_) {
+    ASSIGN_OR_RETURN(auto dir, Dir::open_root(root_path()));
+    root_.emplace(std::move(dir));
+  }
+  return &*root_;
+}
+
 Result<const Dir*> NamedBelongings::root(bool make) {
   if (!root_) {
     const std::string& sessions = store_.paths().sessions;

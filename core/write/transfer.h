@@ -61,8 +61,8 @@ class Belongings {
   /// The path of the folder that they are below, for messages. The session's folder in the trash has the same layout.
   [[nodiscard]] virtual std::string root_path() const = 0;
   /// That folder, open and held against other processes of arborfs until this object ends; with `make`, created if it
-  /// is missing. Errors: not_found, busy; those of the disk.
-  virtual Result<const Dir*> root(bool make) = 0;
+  /// is missing, where it may be. Errors: not_found, busy; those of the disk.
+  virtual Result<const Dir*> root(bool make);
   /// What the store has of them, in the order in which they return: a session after the one that started it, the own
   /// files after the rest, and backups last. Errors: not_found if the session is gone; those of reading anything that
   /// may belong to it.
@@ -77,6 +77,9 @@ class Belongings {
   virtual OwnRows* rows() { return nullptr; }
   /// The end of the names of lock files, which have no content; "" if there are none.
   [[nodiscard]] virtual std::string_view lock_suffix() const { return ""; }
+
+ protected:
+  std::optional<Dir> root_;  // once it is open
 };
 
 /// Belongings that are directly in one folder, under names that follow from the session's.
@@ -97,7 +100,6 @@ class NamedBelongings : public Belongings {
   const std::string folder_;
   const Find find_;
   const std::string_view lock_suffix_;
-  std::optional<Dir> root_;
 };
 
 class Transfer {

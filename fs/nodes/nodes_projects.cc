@@ -2,8 +2,8 @@
 #include <array>
 #include <charconv>
 #include <iterator>
-#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -377,20 +377,18 @@ Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
   return symlink_attr(node, stable_ino(ref->seed, word_of(node)), CacheTtl::moment, *target, ref->session->mtime_ns());
 }
 
-/// The sessions that have tags, by tag: places in by-id/. Errors: those of Notes::tags.
-Result<std::map<std::string, std::vector<std::uint32_t>>> tagged_sessions(const Catalog& catalog,
-                                                                          const CatalogView& view) {
-  std::map<std::string, std::vector<std::uint32_t>> tagged;
+/// The tags that sessions have. Errors: those of Notes::tags.
+Result<std::set<std::string, std::less<>>> shown_tags(const Catalog& catalog, const CatalogView& view) {
+  std::set<std::string, std::less<>> shown;
   TagsOfAgents tags(catalog.notes());
-  for (std::uint32_t at = 0; at < view.by_id.size(); ++at) {
-    for (const std::string& tag : tags.of(*view.by_id[at].second)) {
-      tagged[tag].push_back(at);
-    }
+  for (const auto& [name, session] : view.by_id) {
+    const Notes::Tags& of_session = tags.of(*session);
+    shown.insert(of_session.begin(), of_session.end());
   }
   if (tags.problem()) {
     return *tags.problem();
   }
-  return tagged;
+  return shown;
 }
 
 NodeId tag_folder(std::string_view tag) {
@@ -398,16 +396,16 @@ NodeId tag_folder(std::string_view tag) {
 }
 
 Result<Child> tags_lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
-  ASSIGN_OR_RETURN(const auto tagged, tagged_sessions(state.catalog, *state.catalog.view()));
-  return tagged.contains(std::string(name)) ? Result<Child>(Child{tag_folder(name), CacheTtl::glance})
-                                            : Result<Child>(no_such_name());
+  ASSIGN_OR_RETURN(const auto shown, shown_tags(state.catalog, *state.catalog.view()));
+  return shown.contains(name) ? Result<Child>(Child{tag_folder(name), CacheTtl::glance})
+                              : Result<Child>(no_such_name());
 }
 
 Result<ListingPtr> tags_list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
   std::vector<NamesSnapshot::Item> items;
   const auto view = state.catalog.view();
-  ASSIGN_OR_RETURN(const auto tagged, tagged_sessions(state.catalog, *view));
-  for (const auto& [tag, places] : tagged) {
+  ASSIGN_OR_RETURN(const auto shown, shown_tags(state.catalog, *view));
+  for (const std::string& tag : shown) {
     items.push_back({tag, {tag_folder(tag), CacheTtl::glance}, std::nullopt});
   }
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));

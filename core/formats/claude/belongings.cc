@@ -60,14 +60,6 @@ class SessionFiles final : public Belongings {
 
   [[nodiscard]] std::string root_path() const override { return store_.paths().agent_dir; }
 
-  Result<const Dir*> root(bool /*make*/) override {
-    if (!root_) {
-      ASSIGN_OR_RETURN(auto dir, Dir::open_root(root_path()));
-      root_.emplace(std::move(dir));
-    }
-    return &*root_;
-  }
-
   /// The transcript is last: the program lists a session whose transcript is there.
   Result<Items> in_store(const Dir& root) override {
     Items items;
@@ -128,7 +120,6 @@ class SessionFiles final : public Belongings {
   const std::string project_name_;
   const std::string log_;
   const std::string session_;
-  std::optional<Dir> root_;
 };
 
 }  // namespace

@@ -69,9 +69,7 @@ Result<void> LogPlan::start(const Session::Guard& now) {
 }
 
 Result<AppendResult> LogPlan::add(const NewRows& rows, const std::string& at) {
-  if (!rows.if_leaf.empty() && rows.if_leaf != (leaf.empty() ? "root" : leaf)) {
-    return Error{Errc::stale, "the leaf is no longer that entry"};
-  }
+  RETURN_IF_ERROR(rows.check_leaf(leaf));
   std::string parent = leaf;
   if (!at.empty()) {
     ASSIGN_OR_RETURN(parent, find_place(*index, at));
@@ -125,7 +123,7 @@ Result<void> Editor::complete(const SessionPtr& /*session*/, const Held& held, P
     plan.lines += pin_line(*plan.pin, plan.session);
   }
   ASSIGN_OR_RETURN(const auto end, held.writer->version());
-  plan.lead = end.tail.empty() || end.tail.ends_with('\n') ? "" : "\n";
+  plan.lead = end.lead();
   return {};
 }
 

@@ -175,27 +175,18 @@ class Unanswered {
   void take(std::string_view row) {
     for (skim::Cursor blocks(blocks_of(row)); blocks.next(); ++block_) {
       if (is_of_type(blocks.value(), "tool_use")) {
-        open_[skim::text_member(blocks.value(), "id")].push_back(block_);
+        open_.add(skim::text_member(blocks.value(), "id"), block_);
         found_.insert(block_);
       } else if (is_of_type(blocks.value(), "tool_result")) {
-        answer(skim::text_member(blocks.value(), "tool_use_id"));
+        const auto call = open_.take(skim::text_member(blocks.value(), "tool_use_id"));
+        call ? static_cast<void>(found_.erase(*call)) : static_cast<void>(found_.insert(block_));
       }
     }
   }
   [[nodiscard]] bool contains(std::size_t block) const { return found_.contains(block); }
 
  private:
-  void answer(const std::string& id) {
-    const auto calls = open_.find(id);
-    if (calls == open_.end() || calls->second.empty()) {
-      found_.insert(block_);
-      return;
-    }
-    found_.erase(calls->second.front());
-    calls->second.erase(calls->second.begin());
-  }
-
-  std::map<std::string, std::vector<std::size_t>> open_;
+  arborfs::OpenCalls<std::size_t> open_;
   std::set<std::size_t> found_;
   std::size_t block_ = 0;
 };
@@ -290,12 +281,7 @@ class RowCopies {
     if (!is_changed) {
       return std::string(message);
     }
-    std::string made = "{";
-    for (skim::Cursor members(message); members.next();) {
-      made.append(made.size() > 1 ? ",\"" : "\"").append(members.key()).append("\":");
-      made.append(members.key_is("content") ? "[" + blocks + "]" : std::string(members.value()));
-    }
-    return made + "}";
+    return skim::set_member(std::string(message), "content", "[" + blocks + "]");
   }
 
   const Conversation& conversation_;
@@ -448,17 +434,17 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   const bool clears = json::is_valid_utf8(title) && one_line_title(title).empty();
   ASSIGN_OR_RETURN(const std::string wanted, clears ? Result<std::string>(std::string()) : checked_title(title));
   RETURN_IF_ERROR(check_writable(session->format()));
-  std::string in_force = wanted;
+  std::string in_force;
   Command command;
   command.policy = live_policy(force);
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
     const std::string& present = plan.index->header().title;
-    const bool stays = present == wanted || (source == "auto" && !present.empty());
-    in_force = stays ? present : wanted;
-    if (!stays) {
-      plan.set_title(wanted);
+    in_force = title_in_force(present, wanted, source);
+    if (in_force == present) {
+      return {};
     }
-    if (!stays && clears) {
+    plan.set_title(wanted);
+    if (clears) {
       plan.last_step = [&] { return remove_title_file(session->store(), session->place()); };
     }
     return {};

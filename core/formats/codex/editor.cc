@@ -22,10 +22,6 @@ const Segment* active_segment(const LogSource& log) {
   return found == thread->segments().end() ? &thread->segments().back() : &*found;
 }
 
-Error leaf_has_moved() {
-  return {Errc::stale, "the leaf is no longer that entry"};
-}
-
 }  // namespace
 
 Result<void> LogPlan::start(const Session::Guard& now) {
@@ -42,9 +38,7 @@ Result<AppendResult> LogPlan::add(const NewTurns& added, const std::string& at) 
       return Error{Errc::stale, "that entry is not the leaf; move the leaf there first: write it to branch"};
     }
   }
-  if (!added.if_leaf.empty() && added.if_leaf != (leaf.empty() ? "root" : leaf)) {
-    return leaf_has_moved();
-  }
+  RETURN_IF_ERROR(added.check_leaf(leaf));
   AsText none;
   NewRecords more(thread, records->end());
   for (const Turn& turn : added.turns) {
@@ -118,7 +112,7 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& held, Plan&
     }
   }
   ASSIGN_OR_RETURN(const auto end, held.writer->version());
-  plan.lead = end.tail.empty() || end.tail.ends_with('\n') ? "" : "\n";
+  plan.lead = end.lead();
   plan.lines = plan.records->lines();
   if (!plan.records->last_id().empty()) {
     plan.last = {EntryId::Kind::string, plan.records->last_id()};

@@ -27,15 +27,6 @@ bool is_typed_message(std::string_view item) {
          origin_of_message(skim::member(item, "content"), skim::member(item, kItemKinds)) == Origin::typed;
 }
 
-std::string text_of(std::string_view item) {
-  std::string all;
-  for (skim::Cursor items(skim::member(item, "content")); items.next();) {
-    const std::string text = skim::text_member(items.value(), "text");
-    all += (all.empty() || text.empty() ? "" : "\n") + text;
-  }
-  return all;
-}
-
 class History {
  public:
   explicit History(const LogSource& log) : log_(log) {}
@@ -126,10 +117,10 @@ class History {
 
   [[nodiscard]] Result<std::string> text_of_item(const HistoryItem& item) const {
     if (!item.made.empty()) {
-      return text_of(item.made);
+      return text_in(skim::member(item.made, "content"));
     }
     ASSIGN_OR_RETURN(const auto raw, log_.read(item.offset, item.length));
-    return text_of(raw);
+    return text_in(skim::member(raw, "content"));
   }
 
   const LogSource& log_;
@@ -140,18 +131,12 @@ class History {
 
 }  // namespace
 
-Result<std::vector<HistoryItem>> history_of(const ContextPath& path, const LogSource& log) {
+Result<std::vector<HistoryItem>> history_of(const ContextPath& path, const LogSource& log, Reach reach) {
   History history(log);
   for (const ContextPath::Step& step : path.steps) {
-    RETURN_IF_ERROR(history.take(step));
-  }
-  return std::move(history).take_items();
-}
-
-Result<std::vector<HistoryItem>> items_of_path(const ContextPath& path, const LogSource& log) {
-  History history(log);
-  for (const ContextPath::Step& step : path.steps) {
-    RETURN_IF_ERROR(step.entry.type == EntryType::compaction ? Result<void>() : history.take(step));
+    if (reach == Reach::context || step.entry.type != EntryType::compaction) {
+      RETURN_IF_ERROR(history.take(step));
+    }
   }
   return std::move(history).take_items();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/entry/context_path.h"
+#include "core/entry/record_renderer.h"
 #include "core/log/log_source.h"
 
 namespace arborfs::codex {
@@ -21,9 +22,8 @@ struct HistoryItem {
   std::int64_t time_ms = Entry::kNoTime;  // of that entry
 };
 
-/// Errors: stale, io.
-Result<std::vector<HistoryItem>> history_of(const ContextPath& path, const LogSource& log);
-/// The items of all turns of the path, whatever compactions replaced. Errors: stale, io.
-Result<std::vector<HistoryItem>> items_of_path(const ContextPath& path, const LogSource& log);
+/// With Reach::path the items of all turns, whatever compactions replaced. Errors: stale, io.
+Result<std::vector<HistoryItem>> history_of(const ContextPath& path, const LogSource& log,
+                                            Reach reach = Reach::context);
 
 }  // namespace arborfs::codex

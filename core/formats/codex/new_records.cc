@@ -55,16 +55,6 @@ std::string content_of(const Turn& turn, std::string_view text_type, std::string
   return content.str();
 }
 
-/// The texts of a message's content.
-std::string text_in(std::string_view content) {
-  std::string all;
-  for (skim::Cursor parts(content); parts.next();) {
-    const std::string text = skim::text_member(parts.value(), "text");
-    all += (all.empty() || text.empty() ? "" : "\n") + text;
-  }
-  return all;
-}
-
 /// The texts and images of a message of the user as content of the event about it.
 std::string said_in(std::string_view content) {
   json::Text said = json::Text::array();
@@ -202,14 +192,14 @@ class ItemReader {
 /// The highest ordinal of the lines that begin in `bytes`; nothing if none has one. A first line that may have begun
 /// earlier does not count.
 std::optional<std::uint64_t> highest_ordinal(std::string_view bytes, bool is_whole) {
-  bytes.remove_prefix(is_whole ? 0 : std::min(bytes.find('\n'), bytes.size()));
+  if (!is_whole) {
+    take_line(bytes);
+  }
   std::optional<std::uint64_t> highest;
   while (!bytes.empty()) {
-    const std::size_t feed = std::min(bytes.find('\n'), bytes.size());
-    const std::string_view line = stripped(bytes.substr(0, feed));
+    const std::string_view line = stripped(take_line(bytes));
     const auto ordinal = is_object(line) ? count_of(skim::member(line, "ordinal")) : std::nullopt;
     highest = std::max(highest, ordinal);
-    bytes.remove_prefix(std::min(feed + 1, bytes.size()));
   }
   return highest;
 }

@@ -64,9 +64,7 @@ std::string model_provider(const std::string& home) {
   const auto text = file ? file->read(0, kLongestSettings) : Result<std::string>(file.error());
   std::string_view rest = text ? std::string_view(*text) : std::string_view();
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = stripped(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+    std::string_view line = stripped(take_line(rest));
     if (line.starts_with('[')) {
       break;
     }

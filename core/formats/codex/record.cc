@@ -226,6 +226,15 @@ Origin origin_of_message(std::string_view content, std::string_view metadata) {
   return is_first ? Origin::typed : found;
 }
 
+std::string text_in(std::string_view content) {
+  std::string all;
+  for (skim::Cursor parts(content); parts.next();) {
+    const std::string text = skim::text_member(parts.value(), "text");
+    all += (all.empty() || text.empty() ? "" : "\n") + text;
+  }
+  return all;
+}
+
 EventKind event_kind(std::string_view type) {
   return find(kEvents, type);
 }

@@ -39,6 +39,9 @@ inline constexpr std::string_view kItemKinds = "internal_chat_message_metadata_p
 /// `content` and kItemKinds, "" for none.
 Origin origin_of_message(std::string_view content, std::string_view metadata);
 
+/// The texts of a message, a line feed between two; `content` is the text of its member.
+std::string text_in(std::string_view content);
+
 // What becomes of each kind of record (codex/FORMAT.md G). Pure; any thread.
 
 /// What an event is for.

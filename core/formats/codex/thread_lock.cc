@@ -1,12 +1,7 @@
 #include "core/formats/codex/thread_lock.h"
 
-#include <sys/file.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "core/base/error.h"
@@ -15,23 +10,14 @@
 namespace arborfs::codex {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
-constexpr std::chrono::milliseconds kPause{2};
+constexpr std::chrono::milliseconds kPatience{5000};
+constexpr std::chrono::milliseconds kNoPatience{0};
 
 /// Both are released by closing them.
 struct Locks {
   UniqueFd thread;  // invalid if there is no lock file
   UniqueFd segment;
 };
-
-/// True if the lock is taken; false if another process holds it.
-Result<bool> try_flock(int fd) {
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    return true;
-  }
-  return errno == EWOULDBLOCK || errno == EINTR ? Result<bool>(false)
-                                                : error_from_errno(errno, "cannot lock the thread");
-}
 
 /// Codex's background process keeps threads loaded after the program on the terminal has ended.
 Error is_loaded(const std::string& thread, std::optional<long> holder) {
@@ -53,7 +39,7 @@ Result<UniqueFd> lock_of_program(const std::string& home, const std::string& thr
     if (!file) {
       return file.error().code == Errc::not_found ? Result<UniqueFd>(UniqueFd()) : file.error();
     }
-    ASSIGN_OR_RETURN(const bool is_ours, try_flock(file->fd()));
+    ASSIGN_OR_RETURN(const bool is_ours, wait_for_flock(file->fd(), kNoPatience));
     if (!is_ours) {
       return is_loaded(thread, flock_holder_elsewhere(seen));
     }
@@ -67,20 +53,12 @@ Result<UniqueFd> lock_of_program(const std::string& home, const std::string& thr
 /// Invalid if another process holds it and nobody waits.
 Result<UniqueFd> lock_of_segment(const Dir& folder, const std::string& name, WaitForThread wait) {
   ASSIGN_OR_RETURN(auto file, File::open_in(folder, name));
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool is_ours, try_flock(file.fd()));
-    if (is_ours) {
-      return std::move(file).take();
-    }
-    if (wait == WaitForThread::no) {
-      return UniqueFd();
-    }
-    if (std::chrono::steady_clock::now() >= until) {
-      return Error{Errc::busy, "another program has locked " + name + "; try again"};
-    }
-    std::this_thread::sleep_for(kPause);
+  ASSIGN_OR_RETURN(const bool is_ours, wait_for_flock(file.fd(), wait == WaitForThread::no ? kNoPatience : kPatience));
+  if (is_ours) {
+    return std::move(file).take();
   }
+  return wait == WaitForThread::no ? Result<UniqueFd>(UniqueFd())
+                                   : Error{Errc::busy, "another program has locked " + name + "; try again"};
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ namespace {
 using sqlite::Transaction;
 
 constexpr std::uint64_t kKnownSchema = 5;  // of state_<N>.sqlite
-constexpr mode_t kNamesMode = 0600;
 constexpr int kMostTries = 5;
 
 /// Errors: unsupported, not_found.
@@ -54,31 +53,14 @@ std::string name_line(const std::string& thread, const std::string& name) {
          "\n";
 }
 
-/// Opens the file of names, which is made if it is missing.
-Result<std::unique_ptr<LogWriter>> open_names(Disk& disk, const std::shared_ptr<const Dir>& home) {
-  const std::string file(ThreadNames::kFile);
-  auto names = File::open_in(*home, file);
-  const bool is_new = !names && names.error().code == Errc::not_found;
-  if (is_new) {
-    const auto made = disk.create(*home, file, kNamesMode);
-    RETURN_IF_ERROR(made || made.error().code == Errc::already_exists ? Result<void>() : Result<void>(made.error()));
-    names = File::open_in(*home, file);
-  }
-  RETURN_IF_ERROR(names ? Result<void>() : Result<void>(names.error()));
-  ASSIGN_OR_RETURN(const auto stat, names->stat());
-  return std::make_unique<LogWriter>(disk, home, file, nullptr, *std::move(names), stat, is_new);
-}
-
 /// Appends a line, in one write, again if another program wrote in between. The result can take it back.
 Result<std::unique_ptr<LogWriter>> add_name_line(Disk& disk, const std::string& home, const std::string& line,
                                                  bool sync) {
   ASSIGN_OR_RETURN(auto dir, Dir::open_root(home));
   const auto folder = std::make_shared<const Dir>(std::move(dir));
   for (int tries = 1;; ++tries) {
-    ASSIGN_OR_RETURN(auto names, open_names(disk, folder));
-    ASSIGN_OR_RETURN(const auto end, names->version());
-    const bool is_torn = !end.tail.empty() && !end.tail.ends_with('\n');
-    auto done = names->append((is_torn ? "\n" : "") + line);
+    ASSIGN_OR_RETURN(auto names, open_lines(disk, folder, std::string(ThreadNames::kFile)));
+    auto done = append_line(*names, line);
     if (!done && done.error().code == Errc::stale && tries < kMostTries) {
       continue;
     }

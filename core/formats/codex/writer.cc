@@ -43,14 +43,6 @@ class ThreadFiles final : public Belongings {
 
   [[nodiscard]] std::string root_path() const override { return store_.paths().agent_dir; }
 
-  Result<const Dir*> root(bool /*make*/) override {
-    if (!root_) {
-      ASSIGN_OR_RETURN(auto dir, Dir::open_root(root_path()));
-      root_.emplace(std::move(dir));
-    }
-    return &*root_;
-  }
-
   Result<std::vector<Belonging>> in_store(const Dir& root) override {
     std::vector<Found> found;
     for (const std::string_view folder : kFolders) {
@@ -110,7 +102,6 @@ class ThreadFiles final : public Belongings {
 
   const ThreadStore& store_;
   const std::string thread_;
-  std::optional<Dir> root_;
 };
 
 /// Errors: invalid_argument if other threads need this one's segments.
@@ -135,8 +126,7 @@ struct SaidItem {
 };
 
 Result<std::vector<SaidItem>> said_items(const SpokenPath& spoken) {
-  ASSIGN_OR_RETURN(const auto history, spoken.reach == Reach::path ? items_of_path(spoken.path, *spoken.log)
-                                                                   : history_of(spoken.path, *spoken.log));
+  ASSIGN_OR_RETURN(const auto history, history_of(spoken.path, *spoken.log, spoken.reach));
   std::vector<SaidItem> items;
   std::int64_t time_ms = now_ms();
   for (const HistoryItem& one : history) {
@@ -192,12 +182,7 @@ std::string thread_meta(const std::string& id, const std::string& cwd, const std
 std::string first_prompt(const Conversation& conversation) {
   for (const TurnPart& part : conversation.turns.front().parts) {
     if (part.kind == TurnPart::Kind::text) {
-      std::string text = json::as_utf8(part.text);
-      std::size_t end = std::min(text.size(), kLongestPrompt);
-      while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-        --end;  // no character is cut
-      }
-      return text.substr(0, end);
+      return std::string(json::whole_characters(json::as_utf8(part.text), kLongestPrompt));
     }
   }
   return "";
@@ -241,14 +226,14 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   RETURN_IF_ERROR(check_writable(session->format()));
   ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   threads_of(*session).forget_rows();
-  std::string in_force = wanted;
+  std::string in_force;
   Command command;
   command.policy = LivePolicy::on_live;
   command.is_alone = true;
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
-    const std::string present = plan.index->header().title;
-    if (present == wanted || (source == "auto" && !present.empty())) {
-      in_force = present;
+    const std::string& present = plan.index->header().title;
+    in_force = title_in_force(present, wanted, source);
+    if (in_force == present) {
       return {};
     }
     plan.rewrite = [&, thread = plan.thread](Held& /*held*/) -> Result<void> {

@@ -48,9 +48,7 @@ Result<AppendResult> LogPlan::add(const NewRecords& added, const std::string& at
       return Error{Errc::stale, "that entry is not the last message, and sessions of goat have no branches"};
     }
   }
-  if (!added.if_leaf.empty() && added.if_leaf != (leaf.empty() ? "root" : leaf)) {
-    return Error{Errc::stale, "the leaf is no longer that entry"};
-  }
+  RETURN_IF_ERROR(added.check_leaf(leaf));
   for (const auto& record : added.records) {
     records.push_back(&record);
   }
@@ -90,7 +88,7 @@ Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& /*session*/) {
 /// A last line without a line feed is never joined to the next one.
 Result<void> Editor::complete(const SessionPtr& session, const Held& held, Plan& plan) {
   ASSIGN_OR_RETURN(const auto end, held.writer->version());
-  plan.lead = end.tail.empty() || end.tail.ends_with('\n') ? "" : "\n";
+  plan.lead = end.lead();
   ASSIGN_OR_RETURN(const auto shape, shape_of(*session));
   const std::string time = timestamp_now();
   for (const auto* record : static_cast<LogPlan&>(plan).records) {

@@ -12,20 +12,6 @@ constexpr std::chrono::seconds kPatience{5};
 constexpr mode_t kLockMode = 0600;
 constexpr mode_t kLogMode = 0644;
 
-/// Opens a file, or makes an empty one. Errors: those of the disk.
-Result<File> open_or_make(Disk& disk, const Dir& folder, const std::string& name, mode_t mode, bool& is_made) {
-  auto file = File::open_in(folder, name);
-  if (file || file.error().code != Errc::not_found) {
-    return file;
-  }
-  auto made = disk.create(folder, name, mode);
-  if (!made) {
-    return made.error().code == Errc::already_exists ? File::open_in(folder, name) : Result<File>(made.error());
-  }
-  is_made = true;
-  return File::of(std::move(*made));
-}
-
 /// False if the lock file has been replaced since it was opened with this stat.
 Result<bool> is_still_named(const Dir& folder, const std::string& name, const FileStat& locked) {
   const auto named = folder.stat(name);
@@ -51,7 +37,7 @@ Result<UniqueFd> take_lock(Disk& disk, const Dir& folder, const std::string& fil
   const std::string name = lock_file_of(file);
   for (;;) {
     bool is_made = false;
-    ASSIGN_OR_RETURN(auto lock, open_or_make(disk, folder, name, kLockMode, is_made));
+    ASSIGN_OR_RETURN(auto lock, open_or_create(disk, folder, name, kLockMode, is_made));
     ASSIGN_OR_RETURN(const bool is_taken, wait_for_flock(lock.fd(), kPatience));
     if (!is_taken) {
       return Error{Errc::busy, "another program holds " + name + "; try again"};
@@ -67,7 +53,7 @@ Result<UniqueFd> take_lock(Disk& disk, const Dir& folder, const std::string& fil
 Result<std::unique_ptr<LogWriter>> lock_log(Disk& disk, std::shared_ptr<const Dir> folder, const std::string& file) {
   ASSIGN_OR_RETURN(auto lock, take_lock(disk, *folder, file));
   bool is_made = false;
-  ASSIGN_OR_RETURN(auto log, open_or_make(disk, *folder, file, kLogMode, is_made));
+  ASSIGN_OR_RETURN(auto log, open_or_create(disk, *folder, file, kLogMode, is_made));
   ASSIGN_OR_RETURN(const auto stat, log.stat());
   return writer_under(std::move(lock), disk, std::move(folder), file, std::move(log), stat, is_made);
 }

@@ -429,11 +429,11 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
                                       std::string_view source) {
   ASSIGN_OR_RETURN(const std::string wanted, checked_title(title));
   RETURN_IF_ERROR(check(session, force));
-  std::string in_force = wanted;
+  std::string in_force;
   const auto change = [&](std::string text) -> Result<std::string> {
     const std::string present = go_string(metadata_value(text, "leaf_title")).value_or("");
-    if (present == wanted || (source == "auto" && !present.empty())) {
-      in_force = present;
+    in_force = title_in_force(present, wanted, source);
+    if (in_force == present) {
       return text;
     }
     return with_metadata(std::move(text), "leaf_title", go_literal(wanted));

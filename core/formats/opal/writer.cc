@@ -285,10 +285,6 @@ Result<std::vector<std::string>> new_ids(std::size_t count) {
   return ids;
 }
 
-Error leaf_has_moved() {
-  return {Errc::stale, "the leaf is no longer that entry"};
-}
-
 constexpr std::string_view kAgentName = "opal";
 constexpr const char* kFolder = "sessions";
 constexpr mode_t kNewFile = 0666;  // less the umask, as for Opal
@@ -476,13 +472,12 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
                                       std::string_view source) {
   ASSIGN_OR_RETURN(const std::string wanted, checked_title(title));
   RETURN_IF_ERROR(check_writable(session->format()));
-  std::string in_force = wanted;
+  std::string in_force;
   const auto change = [&](LogPlan& plan) -> Result<void> {
-    in_force = wanted;
     const std::string_view metadata = skim::member(plan.header, "metadata");
     const std::string present = skim::text_member(metadata, "title");
-    if (present == wanted || (source == "auto" && !present.empty())) {
-      in_force = present;
+    in_force = title_in_force(present, wanted, source);
+    if (in_force == present) {
       return {};
     }
     const std::string object = metadata.starts_with('{') ? std::string(metadata) : "{}";

@@ -297,7 +297,7 @@ class DatabaseBelongings final : public Belongings, private OwnRows {
       }
       ASSIGN_OR_RETURN(folder, std::move(next));
     }
-    return &diffs_.emplace(std::move(folder));
+    return &root_.emplace(std::move(folder));
   }
 
   Result<Items> in_store(const Dir& root) override { return diffs_in(root, sessions_); }
@@ -392,7 +392,6 @@ class DatabaseBelongings final : public Belongings, private OwnRows {
   const std::string database_;
   const std::string session_;
   const HowToRemove how_;
-  std::optional<Dir> diffs_;
   // What was saved, and the state of the database that it was read from:
   std::vector<std::string> sessions_;
   RowsSum sum_;
