@@ -287,11 +287,10 @@ int run_tag(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  auto tags = opened->catalog->tags_of(*opened->of.session);
-  if (!line.query.empty() || !line.removed_tags.empty()) {
-    tags = make_writer(*opened->catalog, write_settings(line))
-               ->change_tags(opened->of.session, {line.query, line.removed_tags});
-  }
+  const bool changes = !line.query.empty() || !line.removed_tags.empty();
+  const auto tags = changes ? make_writer(*opened->catalog, write_settings(line))
+                                  ->change_tags(opened->of.session, {line.query, line.removed_tags})
+                            : opened->catalog->tags_of(*opened->of.session);
   if (!tags) {
     return fail(io, tags.error());
   }
