@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <system_error>
 #include <thread>
@@ -296,6 +297,42 @@ Result<UniqueFd> Disk::reserve(const Dir& folder, std::uint64_t bytes) {
     return UniqueFd();
   }
   return failed == 0 ? Result<UniqueFd>(std::move(file)) : error_from_errno(failed, "cannot reserve disk space");
+}
+
+Result<DiskRoomPtr> KeptRooms::take(const Dir& folder, std::uint64_t bytes) {
+  ASSIGN_OR_RETURN(const auto st, folder.stat());
+  const bool may_be_kept = bytes <= kLargest;
+  if (may_be_kept) {
+    const std::lock_guard lock(mutex_);
+    for (const DiskRoomPtr& room : kept_) {
+      if (room.use_count() == 1 && room->device == st.dev && room->bytes >= bytes) {
+        return room;
+      }
+    }
+  }
+  auto file = disk_.reserve(folder, bytes);
+  if (!file && file.error().code == Errc::no_space && free()) {
+    file = disk_.reserve(folder, bytes);
+  }
+  if (!file) {
+    return file.error();
+  }
+  const auto room = std::make_shared<const DiskRoom>(DiskRoom{*std::move(file), st.dev, bytes});
+  const std::lock_guard lock(mutex_);
+  if (may_be_kept && room->file && kept_.size() < kMost) {
+    kept_.push_back(room);
+  }
+  return room;
+}
+
+bool KeptRooms::free() {
+  std::vector<DiskRoomPtr> freed;  // after the lock
+  const std::lock_guard lock(mutex_);
+  const auto is_taken = [](const DiskRoomPtr& room) { return room.use_count() > 1; };
+  const auto first = std::partition(kept_.begin(), kept_.end(), is_taken);
+  freed.assign(std::make_move_iterator(first), std::make_move_iterator(kept_.end()));
+  kept_.erase(first, kept_.end());
+  return !freed.empty();
 }
 
 Result<File> open_or_create(Disk& disk, const Dir& folder, const std::string& name, mode_t mode, bool& is_new) {

@@ -458,6 +458,9 @@ void Catalog::look_for_blobs_of(const OfStore& of) {
 }
 
 void Catalog::tidy() {
+  for (const auto& store : stores_) {
+    store->rooms().free();
+  }
   if (loaded_) {
     loaded_->tidy([this](const Session& session) { return is_submount(session.place().in()); });
   }

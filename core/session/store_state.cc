@@ -87,8 +87,9 @@ bool StateFolder::update(const std::string& log_name, std::size_t most,
     return false;
   }
   const File file = File::of(*std::move(fd));
-  const auto text = file.read(0, most);
-  return text && disk_.write_at(file.fd(), change(*text), 0);
+  std::string text(most, '\0');
+  const auto got = file.read_at(0, text);
+  return got && disk_.write_at(file.fd(), change(std::string_view(text).substr(0, *got)), 0);
 }
 
 void StateFolder::remove(const std::string& log_name) {

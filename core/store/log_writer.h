@@ -76,6 +76,9 @@ class LogWriter {
   /// The stat of the file that the log's name leads to now. Errors: not_found, io.
   [[nodiscard]] virtual Result<FileStat> stat_name() const { return folder_->stat(name_); }
 
+  /// The folder that it has open, if its file has this name there; else null.
+  [[nodiscard]] const Dir* folder_of(std::string_view name) const { return name == name_ ? folder_.get() : nullptr; }
+
   /// Releases the lock; only sync() and stat_name() may follow.
   void release() { lock_.reset(); }
   /// All changes by this writer are on the disk when it returns. Errors: io; the contents of the disk are then unknown.

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "core/base/error.h"
@@ -37,9 +39,8 @@ Result<Header> Store::header(const LogPlace& place) const {
 }
 
 bool Store::is_link(const LogPlace& place) const {
-  const auto dir = folder(place);
-  const auto st = dir ? dir->stat(place.file) : Result<FileStat>(dir.error());
-  return st && S_ISLNK(st->mode);
+  std::error_code none;
+  return is_log_name(place.file) && std::filesystem::is_symlink(path_of(place), none);
 }
 
 std::string Store::path_of(const LogPlace& place) const {

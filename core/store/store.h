@@ -118,6 +118,8 @@ class Store {
   [[nodiscard]] const StorePaths& paths() const { return paths_; }
   /// The disk through which it is written; data that is kept elsewhere for it uses the same disk.
   [[nodiscard]] Disk& disk() const { return disk_; }
+  /// Room on its file system for commands that are not complete yet.
+  [[nodiscard]] KeptRooms& rooms() const { return rooms_; }
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
   /// The prompts that were typed to the agent; null if it does not keep them apart from its sessions.
   [[nodiscard]] PromptHistory* prompt_history() const { return prompts_.get(); }
@@ -174,6 +176,7 @@ class Store {
       : format_(format),
         paths_(std::move(paths)),
         disk_(disk),
+        rooms_(disk),
         blobs_(std::move(blobs)),
         prompts_(std::move(prompts)) {}
 
@@ -181,6 +184,7 @@ class Store {
   const Format& format_;
   const StorePaths paths_;
   Disk& disk_;
+  mutable KeptRooms rooms_;
   const std::shared_ptr<BlobStore> blobs_;
   const std::shared_ptr<PromptHistory> prompts_;
 };

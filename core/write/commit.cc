@@ -158,7 +158,11 @@ void Committer::run_group(const SessionPtr& session, const Chain& group) {
     }
     auto done = attempt(session, left);
     std::erase_if(left, [](const Waiting* one) { return one->has_ended; });
-    if (!done && done.error().code == Errc::no_space && left.size() > 1) {
+    const bool is_full = !done && done.error().code == Errc::no_space;
+    if (is_full && session->store().rooms().free()) {
+      continue;
+    }
+    if (is_full && left.size() > 1) {
       for (Waiting* one : left) {
         auto alone = attempt(session, {one});
         one->end(one->has_ended ? one->outcome : std::move(alone));
@@ -182,7 +186,8 @@ void Committer::run_group(const SessionPtr& session, const Chain& group) {
 /// Makes the changes of a group. An error is the outcome of those that have not ended yet.
 Result<void> Committer::attempt(const SessionPtr& session, const std::vector<Waiting*>& group) {
   const Command& first = group.front()->command;
-  const bool is_read = session->has(Depth::index) && session->is_quick(Depth::index);
+  const bool is_read = session->is_known_since(std::chrono::steady_clock::now() - kLookServes, Depth::index) ||
+                       (session->has(Depth::index) && session->is_quick(Depth::index));
   if (first.work || first.mends) {
     RETURN_IF_ERROR(is_read ? Result<void>() : session->refresh(Depth::index));
   } else if (!is_read || !check_log(session, true)) {
@@ -287,7 +292,9 @@ Result<Held> Committer::hold(const SessionPtr& session, LivePolicy lowest, LiveP
     ASSIGN_OR_RETURN(held.writer, editor_.lock(session, Editor::Wait::yes));
   }
   session->forget_look();
-  RETURN_IF_ERROR(session->refresh(Depth::index));
+  const LogPlace place = session->place();
+  const Dir* const folder = held.writer ? held.writer->folder_of(place.file) : nullptr;
+  RETURN_IF_ERROR(session->refresh(Depth::index, [&] { return session->store().stat(place, folder); }));
   return held;
 }
 
@@ -403,7 +410,8 @@ Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Pla
 /// caller write the same again.
 Result<void> Committer::finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan) {
   const LogPlace place = session->place();
-  const bool is_marked = reads_write_marks(session->store().format());
+  // An agent that starts later cannot have written it.
+  const bool is_marked = reads_write_marks(session->store().format()) && !(held.look && held.look->is_empty());
   const auto after = !is_marked    ? Result<FileStat>(Errc::not_found, "no mark")
                      : held.writer ? held.writer->stat_name()
                                    : session->store().stat(place);

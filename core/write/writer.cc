@@ -333,18 +333,16 @@ Result<DiskReservation> Writer::reserve(const SessionPtr& session, std::uint64_t
   const RoomWanted wanted = room_for(session, verb, bytes);
   RETURN_IF_ERROR(check_size_limit(*folder, wanted));
   RETURN_IF_ERROR(check_files(*folder, wanted.files));
-  ASSIGN_OR_RETURN(auto room, session->store().disk().reserve(*folder, wanted.bytes));
-  DiskReservation reserved;
-  reserved.push_back(std::move(room));
-  return reserved;
+  ASSIGN_OR_RETURN(auto room, session->store().rooms().take(*folder, wanted.bytes));
+  return DiskReservation{std::move(room)};
 }
 
 Result<DiskReservation> Writer::reserve(const std::vector<RoomAt>& rooms) {
   DiskReservation reserved;
   for (const RoomAt& room : rooms) {
     RETURN_IF_ERROR(check_files(room.folder, room.wanted.files));
-    ASSIGN_OR_RETURN(auto taken, (*catalog_.stores().begin())->disk().reserve(room.folder, room.wanted.bytes));
-    reserved.push_back(std::move(taken));
+    ASSIGN_OR_RETURN(auto file, (*catalog_.stores().begin())->disk().reserve(room.folder, room.wanted.bytes));
+    reserved.push_back(std::make_shared<const DiskRoom>(DiskRoom{std::move(file)}));
   }
   return reserved;
 }

@@ -107,8 +107,8 @@ struct RoomAt {
   RoomWanted wanted;
 };
 
-/// Disk space that no other process can take (Disk::reserve), for a command that is not complete yet (CONTRACT.md 4.2).
-using DiskReservation = std::vector<UniqueFd>;
+/// Disk space for a command that is not complete yet (CONTRACT.md 4.2).
+using DiskReservation = std::vector<DiskRoomPtr>;
 
 enum class Durability : std::uint8_t {
   synced,  // fdatasync before success

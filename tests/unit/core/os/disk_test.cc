@@ -2,7 +2,9 @@
 
 #include "core/os/disk.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -48,6 +50,50 @@ TEST(Disk, FoldersCannotBeOpenedAsFiles) {
   EXPECT_FALSE(Disk::real().open_append(*folder, "x"));
   EXPECT_EQ(File::open_in(*folder, "x").error().code, Errc::corrupt);
   EXPECT_FALSE(Disk::real().make_folder(*folder, std::string(255, 'y') + "y", 0700));
+}
+
+std::uint64_t blocks_of(const DiskRoom& room) {
+  struct stat st {};
+  return ::fstat(room.file.get(), &st) == 0 ? static_cast<std::uint64_t>(st.st_blocks) : 0;
+}
+
+TEST(KeptRooms, RoomIsKeptForTheNextCommandUntilItIsFreed) {
+  const TempStore temp;
+  const auto folder = Dir::open_root(temp.root());
+  ASSERT_TRUE(folder);
+  KeptRooms rooms(Disk::real());
+  EXPECT_FALSE(rooms.free()) << "there is nothing yet";
+  auto first = rooms.take(*folder, 16 << 10);
+  ASSERT_TRUE(first);
+  if (!(*first)->file) {
+    GTEST_SKIP() << "the file system of the temporary folder cannot reserve space";
+  }
+  EXPECT_EQ(blocks_of(**first) * 512, 16U << 10U);
+  const auto other = rooms.take(*folder, 16 << 10);
+  ASSERT_TRUE(other);
+  EXPECT_NE(*other, *first) << "two commands at once have room of their own";
+  EXPECT_FALSE(rooms.free()) << "commands have both";
+  const DiskRoom* const kept = first->get();
+  const int descriptor = kept->file.get();
+  first->reset();
+  auto next = rooms.take(*folder, 8 << 10);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->get(), kept);
+  next->reset();
+  EXPECT_TRUE(rooms.free());
+  EXPECT_EQ(::fcntl(descriptor, F_GETFD), -1) << "what is freed is free for other programs";
+}
+
+TEST(KeptRooms, LargeRoomEndsWithItsCommand) {
+  const TempStore temp;
+  const auto folder = Dir::open_root(temp.root());
+  KeptRooms rooms(Disk::real());
+  auto large = rooms.take(*folder, KeptRooms::kLargest + 1);
+  ASSERT_TRUE(large);
+  const int descriptor = (*large)->file.get();
+  large->reset();
+  EXPECT_TRUE(descriptor == -1 || ::fcntl(descriptor, F_GETFD) == -1);
+  EXPECT_FALSE(rooms.free());
 }
 
 /// As on FUSE and NFS: renameat2 supports no flags.

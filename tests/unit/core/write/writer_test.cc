@@ -3,6 +3,7 @@
 #include "core/write/writer.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -466,6 +467,42 @@ TEST(WriterOnDisk, ReservationBeyondTheFreeSpaceIsRefused) {
   EXPECT_TRUE(stage.writer().reserve(session, 4096));
   Stage memory(Storage::memory);
   EXPECT_TRUE(memory.writer().reserve(memory.add_small(), kMoreThanThereIs)) << "there is no disk to be full";
+}
+
+/// A disk that is full as long as somebody has reserved space on it.
+class FullDisk : public Disk {
+ public:
+  Result<UniqueFd> reserve(const Dir& folder, std::uint64_t bytes) override {
+    auto file = Disk::reserve(folder, bytes);
+    descriptor_ = file ? file->get() : -1;
+    file_ = file_at(descriptor_);
+    return file;
+  }
+  Result<std::size_t> write(int fd, std::string_view bytes) override {
+    const bool is_full = is_nearly_full && file_ != 0 && file_at(descriptor_) == file_;
+    return is_full ? error_from_errno(ENOSPC, "write") : Disk::write(fd, bytes);
+  }
+  bool is_nearly_full = false;
+
+ private:
+  static ino_t file_at(int descriptor) {
+    struct stat st {};
+    return ::fstat(descriptor, &st) == 0 ? st.st_ino : 0;
+  }
+  int descriptor_ = -1;
+  ino_t file_ = 0;  // 0: none is reserved
+};
+
+TEST(WriterOnDisk, AppendOnAFullDiskGetsTheRoomThatWasReservedForIt) {
+  FullDisk disk;
+  Stage stage(Storage::files, disk);
+  const auto session = stage.add_small();
+  disk.is_nearly_full = true;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stage.writer().reserve(session, 4096));
+    const auto done = stage.writer().append(session, Stage::text("three"));
+    ASSERT_TRUE(done) << done.error().message;
+  }
 }
 
 TEST(WriterOnDisk, WritesToARemovedLogFail) {
