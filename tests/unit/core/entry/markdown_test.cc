@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/sanitized.h"
+
 namespace arborfs {
 namespace {
 
@@ -30,7 +32,7 @@ TEST(Markdown, PlainTextStaysAsItIsEverywhere) {
                                            "*", ">",   "\\", "\"", "\r",  "\u0001", "\xC3\xA4"};
   std::mt19937 random(28);
   int plain = 0;
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < 200'000 / testing::kSanitizedShare; ++i) {
     std::string text;
     for (auto left = random() % 7; left > 0; --left) {
       text += pieces[random() % pieces.size()];

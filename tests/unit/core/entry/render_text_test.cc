@@ -15,6 +15,7 @@
 #include "core/formats/omp/log/reader.h"
 #include "core/json/utf8.h"
 #include "tests/support/paths.h"
+#include "tests/support/sanitized.h"
 
 namespace arborfs {
 namespace {
@@ -217,7 +218,7 @@ class RandomJson {
 };
 
 TEST(RenderText, ParsersAndSizesAgreeOnRandomEntries) {
-  for (unsigned seed = 0; seed < 4000; ++seed) {
+  for (unsigned seed = 0; seed < 4000 / testing::kSanitizedShare; ++seed) {
     RandomJson random(seed);
     const auto type = static_cast<EntryType>(seed % (static_cast<unsigned>(EntryType::other) + 1));
     const std::string raw = random.entry();

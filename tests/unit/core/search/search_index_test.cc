@@ -19,6 +19,7 @@
 #include "core/search/terms.h"
 #include "core/sqlite/database.h"
 #include "core/sqlite/fixed_width_tokenizer.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs::search {
@@ -319,18 +320,18 @@ class SearchIndexTest : public ::testing::Test {
 
 TEST_F(SearchIndexTest, SearchesFindTheSameWithAnIndex) {
   put_some("a", 15);
-  expect_same(20, "no index");
+  expect_same(20 / testing::kSanitizedShare, "no index");
   build();
-  expect_same(200, "all is indexed");
+  expect_same(200 / testing::kSanitizedShare, "all is indexed");
   put_some("b", 15);
-  expect_same(100, "half is indexed");
+  expect_same(100 / testing::kSanitizedShare, "half is indexed");
   append("a3", 90, "race w1 afterthought");
   put("a4", 20);
   fs::remove(log_path("a5"));
   catalog.rescan();
-  expect_same(100, "the logs changed");
+  expect_same(100 / testing::kSanitizedShare, "the logs changed");
   build();
-  expect_same(100, "the index followed");
+  expect_same(100 / testing::kSanitizedShare, "the index followed");
 }
 
 TEST_F(SearchIndexTest, IndexExcludesSessionsWithoutTheWord) {
@@ -766,7 +767,7 @@ TEST_F(SearchIndexTest, SearchesSurviveAnyDamagedByte) {
   const std::string sound = temp.root() + "/sound";
   fs::copy_file(file(), sound);
   const auto texts = queries(40);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 150 / testing::kSanitizedShare; ++round) {
     const auto at = static_cast<std::streamoff>(random() % fs::file_size(sound));
     fs::remove_all(folder);
     fs::create_directory(folder);
