@@ -124,7 +124,7 @@ std::string session_status_json(const SessionStatus& status) {
   object.text_or_null("readOnlyReason", status.writable ? "" : status.read_only_reason);
   object.text_or_null("problem", status.problem).text_or_null("lastError", status.last_error);
   object.text_or_null("movedLeaf", status.moved_leaf);
-  object.text_or_null("flavour", status.dialect).number("bytes", status.bytes).number("entries", status.entries);
+  object.text_or_null("dialect", status.dialect).number("bytes", status.bytes).number("entries", status.entries);
   object.number("branches", status.branches).number("orphans", status.orphans);
   object.number("duplicateIds", status.duplicate_ids).number("cycles", status.cycles);
   object.put("damage", damage_list(status.damage, owner));
@@ -254,6 +254,7 @@ them; reading changes nothing in the logs.
     search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
     history/           the prompts that were typed to agents, one file a day, newest first
+    events             one JSON line for each change; `cat events` waits for the next one
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
 

@@ -87,7 +87,7 @@ class UsageLedger {
   /// The usage of each request that other reports may change, in the order of their first reports; all untold if it is
   /// inherited. If only sums are told, it is their growth since the next lower sums of the session.
   [[nodiscard]] std::vector<Usage> amounts() const;
-  /// Of all requests.
+  /// The sums over all requests.
   [[nodiscard]] UsageTotals totals() const;
 
   /// The part of the totals that no report changes any more, for a caller that adds to it itself: reports without

@@ -57,7 +57,7 @@ class LineReader {
   Line line_;
 };
 
-/// Of a line that is no record.
+/// The damage that a line is which is no record.
 inline Damage damage_of(const LineReader::Line& line) {
   const Damage::Kind kind = line.is_too_long ? Damage::Kind::too_tangled
                             : line.is_ended  ? Damage::Kind::malformed

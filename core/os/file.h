@@ -78,7 +78,7 @@ struct DirEntry {
 /// An open folder. Move-only.
 class Dir {
  public:
-  /// Opens the configured root. Symbolic links are followed here and nowhere else.
+  /// Opens the configured root; symbolic links on the way are followed.
   static Result<Dir> open_root(const std::string& path);
   /// The same as open_root(root) and then open_in(name), in one system call.
   static Result<Dir> open_below_root(const std::string& root, const std::string& name);

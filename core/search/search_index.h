@@ -35,7 +35,7 @@ class ChunkSet {
   }
   /// How many chunks it has; the greatest number if it has all.
   [[nodiscard]] std::size_t count() const;
-  /// Of memory.
+  /// How much memory it takes.
   [[nodiscard]] std::size_t bytes() const { return bits_.capacity() * sizeof(std::uint64_t); }
 
  private:

@@ -50,7 +50,7 @@ class Catalog {
   /// `most_index_bytes` bounds the memory of unused indexes (loaded_indexes.h); nothing for no bound.
   Catalog(StoreSet stores, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt);
-  /// Of one store.
+  /// A catalog of one store.
   Catalog(std::shared_ptr<Store> store, std::string home, const std::string& state,
           std::optional<std::size_t> most_index_bytes = std::nullopt)
       : Catalog(StoreSet(std::move(store)), std::move(home), state, most_index_bytes) {}

@@ -400,7 +400,7 @@ Result<void> Database::read(const Reading& reading) const {
       return {};
     }
   }
-  return Error{Errc::busy, "the database changes faster than it can be read"};
+  return Error{Errc::busy, "the database changes faster than it can be read; try again"};
 }
 
 Result<bool> Database::read_once(const Reading& reading, Locking locking) const {

@@ -230,7 +230,8 @@ Result<std::string> real_mountpoint(const std::string& path) {
   }
   struct stat st {};
   if (real.empty() || (::stat(real.c_str(), &st) != 0 && !is_dead(errno))) {
-    return error_from_errno(errno, path);
+    const Error why = error_from_errno(errno, path);
+    return why.code == Errc::not_found ? Error{why.code, why.message + "; create that folder first (mkdir -p)"} : why;
   }
   if (st.st_mode != 0 && !S_ISDIR(st.st_mode)) {
     return Error{Errc::invalid_argument, path + " is not a folder"};

@@ -139,7 +139,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arbo
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l note -d 'Append a note for the model'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l without -x -d 'Leave entries out'
-complete -c arborfs -n "__fish_seen_subcommand_from fork" -l redact-output -x -d 'Leave the outputs of the tools of entries out'
+complete -c arborfs -n "__fish_seen_subcommand_from fork" -l redact-output -x -d 'Replace the tool outputs of these entries'
 complete -c arborfs -n "__fish_seen_subcommand_from fork new" -l title -x -d 'The title of the session'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l to -x -a 'omp pi opal opencode claude goat' -d 'Write the conversation as a session of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l full -d 'Take the whole path instead of what the model had of it'

@@ -100,7 +100,7 @@ def test_pi_logs_are_shown_by_the_rules_of_pi(case):
             equal(sorted(context), ["messages", "model", "thinkingLevel"], folder)
             equal([message["role"] for message in context["messages"]], [role for role, _ in session["context"]], folder)
             equal((folder / "title").read_text().rstrip("\n"), session["title"], folder)
-            equal(status(folder)["flavour"], "pi", folder)
+            equal(status(folder)["dialect"], "pi", folder)
             header = json.loads((folder / "session.json").read_text())
             equal((header["agent"], header["format"]), ("pi", "pi-jsonl"), folder)
         equal(os.listdir(mount / "by-agent"), ["pi"], "agents")

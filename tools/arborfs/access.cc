@@ -84,7 +84,7 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
                  "no agent has sessions here; 'arborfs stores' lists the folders that arborfs looks in"};
   }
   if (unreadable == stores.size() && !(line.run == run_doctor && is_any_there)) {
-    return Error{Errc::not_found, missing};
+    return Error{Errc::not_found, missing + "; --store AGENT=DIR names another folder"};
   }
   for (const std::string& warning : warnings) {
     io.err << (line.json ? "" : "arborfs: " + warning + "\n");

@@ -317,7 +317,8 @@ void Grammar::add_making() {
         ->check(needs("an entry"));
   };
   add_entries("--without", into_.without, "Leave entries out, with the calls or results that belong to them");
-  add_entries("--redact-output", into_.without_output, "Replace the outputs of the tools of entries by a line");
+  add_entries("--redact-output", into_.without_output,
+              "Replace the tool outputs of these entries with a line that says so");
   fork->add_flag("--full", into_.full, "With --to, take the whole path instead of what the model still had of it");
   fork->add_flag("--force", into_.force, "Fork even if the path ends in a tool call without its result");
   CLI::App* create = durable(add_with_store("new", run_new, "Create a session"));

@@ -18,7 +18,8 @@ Result<std::vector<std::string>> protect_one(const CommandLine& line, Terminal& 
   const Session& session = *opened.of.session;
   const auto* const part = part_of<CanProtect>(session.store());
   if (part == nullptr) {
-    return Error{Errc::unsupported, std::string(session.agent()) + " was not seen to delete sessions by itself"};
+    return Error{Errc::unsupported, std::string(session.agent()) +
+                                        " is not known to delete sessions by itself, so there is nothing to protect"};
   }
   ASSIGN_OR_RETURN(auto done, part->protect(session.place()));
   return std::vector<std::string>{std::move(done)};

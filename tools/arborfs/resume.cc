@@ -196,7 +196,8 @@ Result<Listed> find_by_words(const CommandLine& line, const Catalog& catalog, Te
   }
   const std::string shown = "'" + visible_line(query, kShownQuery) + "'";
   if (found.empty()) {
-    return {Errc::not_found, "no session has the id, the title or the words " + shown};
+    return {Errc::not_found,
+            "no session has the id, the title or the words " + shown + "; 'arborfs ls' lists the sessions"};
   }
   if (found.size() == 1) {
     return std::move(found.front());

@@ -49,7 +49,7 @@ void check_same_labels(const std::vector<Label>& got, const std::vector<Label>& 
 }  // namespace
 
 void check_same(const LogIndex& got, const LogIndex& wanted) {
-  check(got.dialect() == wanted.dialect(), "flavour");
+  check(got.dialect() == wanted.dialect(), "dialect");
   check_equal(got.header().json, wanted.header().json, "header");
   check(got.header().valid == wanted.header().valid, "header valid");
   check_equal(got.header().title, wanted.header().title, "title");

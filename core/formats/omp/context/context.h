@@ -4,7 +4,7 @@
 // where the agent's text can be copied, so a context of any length takes little memory.
 //
 // Dialect omp18 means the rules of 18.3. Where the agents crash, the entry at fault is skipped or shown unchanged
-// (CONTRACT.md 6.12).
+// (CONTRACT.md 6.2).
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ namespace {
 
 constexpr std::size_t kShown = 200;
 
-/// `<time>_<id>`, as both generations name their logs (omp/FORMAT.md F1).
+/// `<time>_<id>`, as both generations name their logs (omp/FORMAT.md F3).
 struct NameParts {
   std::string id;
   std::optional<std::int64_t> time_ms;
