@@ -295,7 +295,8 @@ Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
     return refusal(session, "remove");
   }
   RETURN_IF_ERROR(check_allows_delete());
-  return check(session, force);
+  RETURN_IF_ERROR(check_writable(session->format()));
+  return check_quiet(session, force);
 }
 
 Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacement& wanted, bool force) {

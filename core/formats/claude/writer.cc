@@ -457,9 +457,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
 Result<void> Writer::remove(const SessionPtr& session, bool force) {
   session->forget_look();
   RETURN_IF_ERROR(session->refresh(Depth::head));
-  RETURN_IF_ERROR(check_allows_delete());
-  RETURN_IF_ERROR(check_writable(session->format()));
-  RETURN_IF_ERROR(check_quiet(session, force));
+  RETURN_IF_ERROR(check_remove(session, force));
   const arborfs::Store& store = session->store();
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto held, lock_transcript(store, place, Editor::Wait::yes));

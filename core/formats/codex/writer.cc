@@ -322,10 +322,8 @@ Result<void> Writer::go_back(const SessionPtr& session, const std::optional<Entr
 }
 
 Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
-  RETURN_IF_ERROR(check_allows_delete());
-  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(arborfs::Writer::check_remove(session, force));
   RETURN_IF_ERROR(thread_editor_.probe(session));
-  RETURN_IF_ERROR(check_quiet(session, force));
   return check_not_needed(threads_of(*session), session->stem());
 }
 

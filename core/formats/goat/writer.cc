@@ -536,9 +536,7 @@ Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& 
 }
 
 Result<void> Writer::remove(const SessionPtr& session, bool force) {
-  RETURN_IF_ERROR(check_allows_delete());
-  RETURN_IF_ERROR(check_writable(session->format()));
-  RETURN_IF_ERROR(check_quiet(session, force));
+  RETURN_IF_ERROR(check_remove(session, force));
   updates_.settle();
   const LogPlace place = session->place();
   Result<void> done;

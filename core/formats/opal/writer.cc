@@ -396,9 +396,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   AppendResult result{ids.back(), ""};
   const auto append = [&](LogPlan& plan) -> Result<void> {
     std::string parent = plan.leaf;
-    if (!messages.if_leaf.empty() && messages.if_leaf != parent) {
-      return leaf_has_moved();
-    }
+    RETURN_IF_ERROR(messages.check_leaf(parent));
     if (!text.at.empty()) {
       ASSIGN_OR_RETURN(const auto ordinal, find_leaf_target(*plan.index, text.at));
       parent = id_of(*plan.index, ordinal);
@@ -503,9 +501,7 @@ Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacemen
   ASSIGN_OR_RETURN(const auto ids, new_ids(messages.members.size()));
   AppendResult result;
   const auto change = [&](LogPlan& plan) -> Result<void> {
-    if (!messages.if_leaf.empty() && messages.if_leaf != plan.leaf) {
-      return leaf_has_moved();
-    }
+    RETURN_IF_ERROR(messages.check_leaf(plan.leaf));
     ASSIGN_OR_RETURN(const auto found, find_run(*plan.index, wanted.first, wanted.last));
     auto segment = replace_segment(*plan.index, found);
     result = {ids.empty() ? "" : ids.back(), segment.parent};
@@ -601,13 +597,6 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
                      [&](TempFile& file) { return file.write(header_line(id, metadata)); });
 }
 
-Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
-  RETURN_IF_ERROR(check_allows_delete());
-  RETURN_IF_ERROR(check_writable(session->format()));
-  return check_quiet(session, force);
-}
-
-/// A session with a damaged log can be removed too.
 Result<void> Writer::remove(const SessionPtr& session, bool force) {
   session->forget_look();
   RETURN_IF_ERROR(session->refresh(Depth::head));

@@ -54,7 +54,6 @@ class Writer final : public arborfs::Writer {
   [[nodiscard]] bool creates() const override { return true; }
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<void> remove(const SessionPtr& session, bool force = false) override;
-  [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
 
  private:
   using Change = std::function<Result<void>(LogPlan&)>;

@@ -17,6 +17,7 @@
 #include "core/json/utf8.h"
 #include "core/log/log_index.h"
 #include "core/os/environment.h"
+#include "core/write/command_text.h"
 #include "core/write/resolve_target.h"
 
 namespace arborfs::omp {
@@ -31,8 +32,7 @@ constexpr std::string_view kPinType = "arborfs.branch";
 
 Result<void> check_condition(const std::optional<std::string>& if_leaf, const EntryId& leaf) {
   const std::string now = leaf.kind == EntryId::Kind::missing ? "root" : id_text(leaf);
-  return !if_leaf || *if_leaf == now ? Result<void>()
-                                     : Result<void>(Errc::stale, "the leaf is not the entry that ifLeaf names");
+  return !if_leaf || *if_leaf == now ? Result<void>() : leaf_has_moved();
 }
 
 /// By the last known state of the log. Its present state is only known under its lock.

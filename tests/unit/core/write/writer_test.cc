@@ -364,6 +364,18 @@ TEST(WriterOnDisk, RemovedSessionsGoToTheTrash) {
   EXPECT_TRUE(stage.catalog().view()->by_id.empty());
 }
 
+TEST(WriterOnDisk, DamagedSessionsThatCanBeRemovedArePrunedToo) {
+  WriteSettings settings;
+  settings.allow_delete = true;
+  Stage stage(Storage::files, Disk::real(), settings);
+  const auto session = stage.add("2026-02-16T10-20-30-000Z_s2", "no header\n");
+  ASSERT_TRUE(session);
+  EXPECT_FALSE(stage.writer().check(session)) << "nothing is appended to it";
+  const auto may = stage.writer().check_remove(session);
+  EXPECT_TRUE(may) << may.error().message;
+  EXPECT_TRUE(stage.writer().remove(session));
+}
+
 /// How many read calls this process has made so far; nullopt if the kernel does not count them.
 std::optional<long> reads_so_far() {
   std::ifstream io("/proc/self/io");

@@ -80,6 +80,16 @@ TEST_F(OpalWriting, AnAppendKeepsEveryOtherLineAndMovesTheLeaf) {
   EXPECT_EQ(guard->index().id(guard->leaf()).text, written->id);
 }
 
+TEST_F(OpalWriting, AConditionNamesTheRootOfASessionWithoutMessages) {
+  put(R"({"current_id":null,"session_id":"feed","metadata":{}})"
+      "\n");
+  const auto refused = writer_->append_text(session(), {R"({"role":"user","content":"one","ifLeaf":"a1"})", true, ""});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::stale) << refused.error().message;
+  const auto done = writer_->append_text(session(), {R"({"role":"user","content":"one","ifLeaf":"root"})", true, ""});
+  EXPECT_TRUE(done) << done.error().message;
+}
+
 std::string line_with(std::size_t number, char letter) {
   return R"({"id":"m)" + std::to_string(number) + R"(","parent_id":"b2","role":"user","content":")" +
          std::string(1000, letter) + "\"}\n";
