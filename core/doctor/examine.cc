@@ -11,6 +11,7 @@
 #include "core/entry/text.h"
 #include "core/entry/tree.h"
 #include "core/entry/views.h"
+#include "core/session/liveness.h"
 #include "core/store/store_parts.h"
 #include "core/views/session_facts.h"
 
@@ -249,6 +250,34 @@ void find_in_store(const Session& session, std::vector<Finding>& found) {
   }
 }
 
+void find_in_pairs(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
+  if (!session.format().takes("append")) {
+    return;
+  }
+  auto unpaired = unpaired_parts(session);
+  if (!unpaired || unpaired->empty()) {
+    return;
+  }
+  const auto is_last = [](const Unpaired& one) { return one.is_last; };
+  if (std::any_of(unpaired->begin(), unpaired->end(), is_last) &&
+      check_liveness(session, catalog).state != Liveness::State::quiet) {
+    std::erase_if(*unpaired, is_last);
+  }
+  const auto guard = session.read();
+  for (const Unpaired& one : guard ? *unpaired : std::vector<Unpaired>()) {
+    const bool is_call = one.part.kind == TurnPart::Kind::tool_call;
+    const std::string tool = one.part.tool.empty() ? "a tool" : "the tool " + visible_line(one.part.tool, kNameLength);
+    const std::string text = fmt::format(
+        "{} {}, which models refuse; arborfs doctor --repair {} mends that",
+        one.entry == kNoEntry ? "a record" : entry_words(guard->index(), one.entry),
+        is_call ? "calls " + tool + ", and no result follows" : "has a result of " + tool + " without its call",
+        visible_line(session.identity().id, kNameLength));
+    Finding finding{is_call ? kCallWithoutResult : kResultWithoutCall, text};
+    found.push_back(one.entry == kNoEntry ? std::move(finding)
+                                          : finding_about(guard->index(), one.entry, finding.kind, finding.text));
+  }
+}
+
 void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found) {
   const std::string file = session.place().file;
   const auto erased = catalog.state_of(session).erased.of(file);
@@ -270,6 +299,7 @@ std::vector<Finding> find_faults(Session& session, const Catalog& catalog) {
   std::vector<Finding> found;
   if (const auto reading = read_for_doctor(session, found)) {
     find_in_bytes(*reading, found);
+    find_in_pairs(session, catalog, found);
     find_erased(session, catalog, found);
   }
   find_in_store(session, found);

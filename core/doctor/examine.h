@@ -58,6 +58,13 @@ std::optional<Reading> read_for_doctor(Session& session, std::vector<Finding>& f
 void find_in_bytes(const Reading& reading, std::vector<Finding>& found);
 /// Finds the faults that the session's store detects.
 void find_in_store(const Session& session, std::vector<Finding>& found);
+/// The kinds of findings of find_in_pairs().
+inline constexpr std::string_view kCallWithoutResult = "call_without_result";
+inline constexpr std::string_view kResultWithoutCall = "result_without_call";
+/// Finds calls of tools without a result, and results without a call, because of which models refuse the conversation.
+/// The last calls of a session that an agent may hold are none. Finds nothing in a session that takes no appends, which
+/// no program continues, nor in a conversation that is too long or cannot be read.
+void find_in_pairs(const Session& session, const Catalog& catalog, std::vector<Finding>& found);
 /// Finds the entries that another program's rewrite has erased (core/session/store_state.h).
 void find_erased(const Session& session, const Catalog& catalog, std::vector<Finding>& found);
 

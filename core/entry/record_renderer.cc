@@ -37,6 +37,17 @@ std::vector<EntryRun> runs_of(std::span<const Entry> entries) {
   return runs;
 }
 
+std::uint64_t size_of(const Turn& turn) {
+  std::uint64_t bytes = 0;
+  for (const TurnPart& part : turn.parts) {
+    bytes += part.text.size();
+    for (const TurnImage& image : part.images) {
+      bytes += image.base64.size() + image.url.size();
+    }
+  }
+  return bytes;
+}
+
 /// Measures entries on two threads.
 class Measuring {
  public:
@@ -145,6 +156,19 @@ Result<std::string> read_spoken(const LogSource& log, std::uint64_t offset, std:
 Error conversation_too_long() {
   return {Errc::too_large,
           "the conversation is too long for another agent: an entry may have 64 MiB, all of them 256 MiB"};
+}
+
+Result<std::vector<SaidTurn>> said_turns(const RecordRenderer& renderer, const SpokenPath& spoken) {
+  std::vector<SaidTurn> said;
+  std::uint64_t bytes = 0;
+  RETURN_IF_ERROR(renderer.read_turns(spoken, [&](Ordinal entry, std::vector<Turn> turns) -> Result<void> {
+    for (Turn& turn : turns) {
+      bytes += size_of(turn);
+      said.push_back({entry, std::move(turn)});
+    }
+    return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : Result<void>();
+  }));
+  return said;
 }
 
 Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,

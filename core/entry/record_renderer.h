@@ -49,6 +49,8 @@ using TakeTurns = std::function<Result<void>(Ordinal entry, std::vector<Turn> tu
 /// The bytes of an entry, or of a part of one, that belong to a conversation. Errors: too_large above
 /// kMaxRenderedEntry (text.h), stale, io.
 Result<std::string> read_spoken(const LogSource& log, std::uint64_t offset, std::uint64_t length);
+/// The most bytes that the turns of a conversation may have.
+inline constexpr std::uint64_t kMaxConversation = std::uint64_t{256} << 20U;
 /// Errc::too_large: a conversation is longer than arborfs translates.
 Error conversation_too_long();
 
@@ -115,6 +117,9 @@ class RecordRenderer {
   /// The command of the agent with its arguments, as a person typed it, if the text is the record of one; else "".
   [[nodiscard]] virtual std::string command_in(std::string_view /*text*/) const { return ""; }
 };
+
+/// The turns of a path. Errors: those of RecordRenderer::read_turns; too_large above kMaxConversation.
+Result<std::vector<SaidTurn>> said_turns(const RecordRenderer& renderer, const SpokenPath& spoken);
 
 /// The sizes, images and usage of a whole log. Errors: stale, io, interrupted.
 Result<TextSizes> measure_log(const RecordRenderer& renderer, const LogSource& log, const LogIndex& index,

@@ -25,6 +25,29 @@ void Turn::add(const Message& message) {
   }
 }
 
+ToolPairs tool_pairs(const std::vector<SaidTurn>& said) {
+  ToolPairs found;
+  OpenCalls<PartAt> open;
+  for (std::size_t turn = 0; turn < said.size(); ++turn) {
+    const auto& parts = said[turn].turn.parts;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      const PartAt at{turn, part};
+      if (parts[part].kind == TurnPart::Kind::tool_call) {
+        open.add(parts[part].call_id, at);
+        found.calls.insert(at);
+      } else if (parts[part].kind == TurnPart::Kind::tool_result) {
+        if (const auto call = open.take(parts[part].call_id)) {
+          found.calls.erase(*call);
+          found.pairs.push_back({*call, at});
+        } else {
+          found.results.push_back(at);
+        }
+      }
+    }
+  }
+  return found;
+}
+
 TurnPart result_in(const Message& message, std::string call_id, std::string tool) {
   TurnPart result{TurnPart::Kind::tool_result, "", std::move(call_id), std::move(tool)};
   for (const MessagePart& part : message) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -116,6 +117,27 @@ struct Turn {
   void add(const Message& message);
   void add_image(TurnImage image) { parts.push_back({TurnPart::Kind::image, "", "", "", false, {std::move(image)}}); }
 };
+
+/// What one entry says; kNoEntry for what no entry says.
+struct SaidTurn {
+  Ordinal entry = kNoEntry;
+  Turn turn;
+};
+
+/// A part of a list of turns, by the places of its turn and of itself in that.
+using PartAt = std::pair<std::size_t, std::size_t>;
+
+/// The calls and the results in a list of turns. Models refuse calls without a result and results without a call.
+struct ToolPairs {
+  struct Pair {
+    PartAt call;
+    PartAt result;
+  };
+  std::vector<Pair> pairs;      // in the order of the results
+  std::set<PartAt> calls;       // without a result
+  std::vector<PartAt> results;  // without a call
+};
+ToolPairs tool_pairs(const std::vector<SaidTurn>& said);
 
 /// The output of a tool in a message, whose images are URLs.
 TurnPart result_in(const Message& message, std::string call_id, std::string tool = "");

@@ -17,6 +17,7 @@ class RecordRenderer;  // core/entry/record_renderer.h
 class Store;           // core/store/store.h
 struct Header;         // core/log/log_index.h
 struct LogPlace;       // core/store/store.h
+struct TurnPart;       // core/entry/turn.h
 
 /// How the programs of an agent are recognised, and how their processes show what they use. Constant data of a format.
 struct AgentPrograms {
@@ -59,6 +60,14 @@ struct OwnUsage {
   std::string_view text;  // its first line is that of the common text
 };
 
+/// What an agent itself puts right before it sends a conversation whose calls of tools and results do not pair, which
+/// models refuse. Constant data of a format.
+struct OwnPairing {
+  bool calls = false;       // without a result
+  bool last_calls = false;  // the same, at the end alone
+  bool results = false;     // without a call
+};
+
 struct Format {
   std::string_view agent;          // as users spell it in --store and -a: "omp", "opal"
   std::string_view name;           // of the files, for session.json: "omp-jsonl"
@@ -81,6 +90,10 @@ struct Format {
   std::string (*startup_json)(const Store& store, const Header& header) = nullptr;
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
+  OwnPairing pairing = {};
+  /// The JSON that `append` takes for the output of a call; null if such an output behind the call would not be sent as
+  /// its result.
+  std::string (*output_json)(const TurnPart& call, std::string_view output) = nullptr;
   bool takes_notes = false;  // `append` takes {"note":...}: words for the model that are no message
   bool has_cwd = true;       // false: its sessions do not record a working directory
   /// True if a change can be read only some milliseconds after its event. SQLite writes a commit to the -wal, which

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/entry/context_path.h"
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/text.h"
@@ -40,6 +41,65 @@ std::string head_problem(const Session::Head& head) {
     return "";
   }
   return header.problem.empty() ? "the log has no session header" : header.problem;
+}
+
+SpokenPath spoken_path(const Session& session, const Session::Guard& guard, Ordinal end, Reach reach) {
+  const LogIndex& index = guard.index();
+  SpokenPath spoken{reach == Reach::path ? context_path(index, people_entries(index, end)) : context_path(index, end),
+                    {},
+                    guard.log(),
+                    session.store().blobs(),
+                    reach};
+  for (const ContextPath::Step& step : spoken.path.steps) {
+    spoken.names.emplace_back(index.name(step.ordinal));
+  }
+  return spoken;
+}
+
+namespace {
+
+/// The calls that only calls and results follow begin here: behind the last part of another kind.
+PartAt last_calls_begin(const std::vector<SaidTurn>& said) {
+  PartAt begin{0, 0};
+  for (std::size_t turn = 0; turn < said.size(); ++turn) {
+    for (std::size_t part = 0; part < said[turn].turn.parts.size(); ++part) {
+      const TurnPart::Kind kind = said[turn].turn.parts[part].kind;
+      if (kind != TurnPart::Kind::tool_call && kind != TurnPart::Kind::tool_result) {
+        begin = {turn, part};
+      }
+    }
+  }
+  return begin;
+}
+
+}  // namespace
+
+Result<std::vector<Unpaired>> unpaired_parts(const Session& session) {
+  SpokenPath spoken;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    spoken = spoken_path(session, guard, guard.leaf(), Reach::context);
+  }
+  const Format& format = session.format();
+  ASSIGN_OR_RETURN(const auto said, said_turns(*format.renderer, spoken));
+  const ToolPairs pairs = tool_pairs(said);
+  std::vector<Unpaired> unpaired;
+  const auto add = [&](const PartAt& at, bool is_last) {
+    unpaired.push_back({said[at.first].entry, said[at.first].turn.parts[at.second], is_last});
+  };
+  const PartAt last = last_calls_begin(said);
+  for (const PartAt& call : pairs.calls) {
+    const bool is_last = call >= last;
+    if (!format.pairing.calls && !(is_last && format.pairing.last_calls)) {
+      add(call, is_last);
+    }
+  }
+  for (const PartAt& result : pairs.results) {
+    if (!format.pairing.results) {
+      add(result, false);
+    }
+  }
+  return unpaired;
 }
 
 namespace {

@@ -8,40 +8,13 @@ namespace {
 
 constexpr const char* kLeftOut = "[The output of this tool was left out.]";
 
-/// A part by the places of its turn and of itself in it.
-using PartAt = std::pair<std::size_t, std::size_t>;
-
-struct Pair {
-  PartAt call;
-  PartAt result;
-};
-
-std::vector<Pair> pairs_in(const std::vector<SaidTurn>& said) {
-  std::vector<Pair> pairs;
-  OpenCalls<PartAt> open;
-  for (std::size_t turn = 0; turn < said.size(); ++turn) {
-    const auto& parts = said[turn].turn.parts;
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      const std::string& id = parts[part].call_id;
-      if (parts[part].kind == TurnPart::Kind::tool_call) {
-        open.add(id, {turn, part});
-      } else if (parts[part].kind == TurnPart::Kind::tool_result) {
-        if (const auto call = open.take(id)) {
-          pairs.push_back({*call, {turn, part}});
-        }
-      }
-    }
-  }
-  return pairs;
-}
-
 class PairedTurns {
  public:
-  explicit PairedTurns(std::vector<SaidTurn>& said) : said_(said), pairs_(pairs_in(said)) {}
+  explicit PairedTurns(std::vector<SaidTurn>& said) : said_(said), pairs_(tool_pairs(said).pairs) {}
 
   Result<void> replace_outputs(const std::set<Ordinal>& entries) {
     std::set<Ordinal> left = entries;
-    for (const Pair& pair : pairs_) {
+    for (const ToolPairs::Pair& pair : pairs_) {
       if (left_out(entries, pair.call) || left_out(entries, pair.result)) {
         TurnPart& result = part(pair.result);
         result.text = kLeftOut;
@@ -57,7 +30,7 @@ class PairedTurns {
 
   void remove(const std::set<Ordinal>& entries) {
     std::set<PartAt> gone;
-    for (const Pair& pair : pairs_) {
+    for (const ToolPairs::Pair& pair : pairs_) {
       if (left_out(entries, pair.call) || left_out(entries, pair.result)) {
         gone.insert(pair.call);
         gone.insert(pair.result);
@@ -86,7 +59,7 @@ class PairedTurns {
     return entries.contains(entry(at));
   }
   std::vector<SaidTurn>& said_;
-  const std::vector<Pair> pairs_;
+  const std::vector<ToolPairs::Pair> pairs_;
 };
 
 }  // namespace

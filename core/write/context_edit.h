@@ -18,12 +18,6 @@ struct ContextEdit {
   [[nodiscard]] bool is_empty() const { return without.empty() && without_output.empty(); }
 };
 
-/// What one entry says; kNoEntry for what no entry says.
-struct SaidTurn {
-  Ordinal entry = kNoEntry;
-  Turn turn;
-};
-
 /// Calls and results stay in pairs, because models refuse one without the other: the result of a call that is left out
 /// goes with it, and the call of a result. An output is that of a result in the entry, or of a call in it. Errors:
 /// invalid_argument if an entry has no output to replace.

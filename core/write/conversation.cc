@@ -13,13 +13,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/entry/context_path.h"
-#include "core/entry/people_path.h"
 #include "core/json/base64.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
+#include "core/views/session_facts.h"
 #include "core/write/resolve_target.h"
 
 namespace arborfs {
@@ -84,17 +83,22 @@ using Kind = TurnPart::Kind;
 
 class Arranger {
  public:
-  Arranger(std::vector<Turn> said, AsText& counts) : said_(std::move(said)), counts_(counts) {}
+  Arranger(std::vector<SaidTurn> said, AsText& counts) : said_(std::move(said)), counts_(counts) {}
 
   std::vector<Turn> arrange() {
-    for (Turn& turn : said_) {
-      settle_images(turn);
-      settle_names(turn);
-      drop_blanks(turn);
-      if (turn.speaker == Turn::Speaker::tool) {
-        take_results(std::move(turn));
-      } else if (!turn.parts.empty()) {
-        take_turn(std::move(turn));
+    for (SaidTurn& one : said_) {
+      settle_images(one.turn);
+      settle_names(one.turn);
+      drop_blanks(one.turn);
+    }
+    for (const ToolPairs::Pair& pair : tool_pairs(said_).pairs) {
+      calls_.emplace(pair.result, pair.call);
+    }
+    for (std::size_t at = 0; at < said_.size(); ++at) {
+      if (said_[at].turn.speaker == Turn::Speaker::tool) {
+        take_results(at);
+      } else if (!said_[at].turn.parts.empty()) {
+        take_turn(at);
       }
     }
     return finish();
@@ -106,10 +110,6 @@ class Arranger {
     Turn turn;
     std::map<std::size_t, TurnPart> results;
     std::int64_t results_ms = Entry::kNoTime;
-  };
-  struct Call {
-    std::size_t turn = 0;
-    std::size_t part = 0;
   };
 
   /// An image without bytes or of a type that models refuse becomes text, and so does an image of the assistant, which
@@ -150,16 +150,19 @@ class Arranger {
     });
   }
 
-  void take_turn(Turn turn) {
+  void take_turn(std::size_t at) {
+    Turn turn = std::move(said_[at].turn);
     counts_.notes += turn.is_note ? 1 : 0;
+    name_calls(turn);
     if (continues_last(turn)) {
       Turn& last = placed_.back().turn;
+      first_parts_[at] = {placed_.size() - 1, last.parts.size()};
       std::move(turn.parts.begin(), turn.parts.end(), std::back_inserter(last.parts));
       last.model = last.model.empty() ? turn.model : last.model;
     } else {
+      first_parts_[at] = {placed_.size(), 0};
       placed_.push_back({std::move(turn), {}, Entry::kNoTime});
     }
-    note_calls();
   }
 
   /// Consecutive records of one answer, without a result in between, are one turn.
@@ -172,19 +175,14 @@ class Arranger {
            (last.model == turn.model || last.model.empty() || turn.model.empty());
   }
 
-  /// Gives the new calls of the last turn ids of their own, and arguments that are an object.
-  void note_calls() {
-    auto& parts = placed_.back().turn.parts;
-    for (std::size_t i = noted_of_ == placed_.size() ? noted_parts_ : 0; i < parts.size(); ++i) {
-      if (parts[i].kind != Kind::tool_call) {
-        continue;
+  /// Gives the calls ids of their own, and arguments that are an object.
+  void name_calls(Turn& turn) {
+    for (TurnPart& part : turn.parts) {
+      if (part.kind == Kind::tool_call) {
+        part.call_id = unused_id(part.call_id);
+        part.text = as_object(part.text);
       }
-      open_.add(parts[i].call_id, {placed_.size() - 1, i});
-      parts[i].call_id = unused_id(parts[i].call_id);
-      parts[i].text = as_object(parts[i].text);
     }
-    noted_of_ = placed_.size();
-    noted_parts_ = parts.size();
   }
 
   std::string unused_id(const std::string& told) {
@@ -207,17 +205,21 @@ class Arranger {
     return parsed.IsString() ? std::string(json::as_string(parsed)) : arguments;
   }
 
-  void take_results(Turn turn) {
-    for (TurnPart& result : turn.parts) {
-      const auto call = open_.take(result.call_id);
-      if (!call) {
+  void take_results(std::size_t at) {
+    Turn& turn = said_[at].turn;
+    for (std::size_t i = 0; i < turn.parts.size(); ++i) {
+      TurnPart& result = turn.parts[i];
+      const auto pair = calls_.find({at, i});
+      const auto first = pair == calls_.end() ? first_parts_.end() : first_parts_.find(pair->second.first);
+      if (first == first_parts_.end()) {
         add_stray(std::move(result), turn.time_ms);
         continue;
       }
-      Placed& owner = placed_[call->turn];
-      result.call_id = owner.turn.parts[call->part].call_id;
-      result.tool = owner.turn.parts[call->part].tool;
-      owner.results.emplace(call->part, std::move(result));
+      Placed& owner = placed_[first->second.first];
+      const std::size_t part = first->second.second + pair->second.second;
+      result.call_id = owner.turn.parts[part].call_id;
+      result.tool = owner.turn.parts[part].tool;
+      owner.results.emplace(part, std::move(result));
       owner.results_ms = std::max(owner.results_ms, turn.time_ms);
     }
   }
@@ -268,55 +270,33 @@ class Arranger {
     }
   }
 
-  std::vector<Turn> said_;
+  std::vector<SaidTurn> said_;
   AsText& counts_;
+  std::map<PartAt, PartAt> calls_;  // in said_, by the places of their results there
   std::vector<Placed> placed_;
-  OpenCalls<Call> open_;  // by the ids that the source gave them
+  std::map<std::size_t, PartAt> first_parts_;  // in placed_, by the turns of said_
   std::set<std::string> ids_;
-  std::size_t noted_of_ = 0;  // the turn, from 1, whose first noted_parts_ parts have gone through note_calls
-  std::size_t noted_parts_ = 0;
 };
 
 /// Moves the results of tools after the turns with their calls, and joins records of one answer; calls without a
 /// result, and results without a call, become text and are counted. The result is as Conversation::turns, except for
 /// times and halves of surrogate pairs.
-std::vector<Turn> arranged_turns(std::vector<Turn> said, AsText& counts) {
+std::vector<Turn> arranged_turns(std::vector<SaidTurn> said, AsText& counts) {
   return Arranger(std::move(said), counts).arrange();
 }
 
-/// The steps of a path, and the words in their file names.
 Result<SpokenPath> steps_to(const Session& session, const std::string& target, Reach reach) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   Ordinal end = guard.leaf();
   if (!target.empty()) {
     ASSIGN_OR_RETURN(end, find_target(guard.index(), target));
   }
-  const LogIndex& index = guard.index();
-  SpokenPath spoken{reach == Reach::path ? context_path(index, people_entries(index, end)) : context_path(index, end),
-                    {},
-                    guard.log(),
-                    session.store().blobs(),
-                    reach};
-  for (const ContextPath::Step& step : spoken.path.steps) {
-    spoken.names.emplace_back(index.name(step.ordinal));
-  }
-  return spoken;
-}
-
-std::uint64_t size_of(const Turn& turn) {
-  std::uint64_t bytes = 0;
-  for (const TurnPart& part : turn.parts) {
-    bytes += part.text.size();
-    for (const TurnImage& image : part.images) {
-      bytes += image.base64.size() + image.url.size();
-    }
-  }
-  return bytes;
+  return spoken_path(session, guard, end, reach);
 }
 
 /// The turns of a path as its agent's renderer finds them, and the number of entries that have none.
 struct SaidTurns {
-  std::vector<Turn> turns;
+  std::vector<SaidTurn> turns;
   std::size_t left_out = 0;
 };
 
@@ -347,28 +327,15 @@ std::set<Ordinal> speakers_of(const std::vector<SaidTurn>& said) {
 }
 
 Result<SaidTurns> turns_of(const Session& session, const SpokenPath& spoken, const ContextEdit& edit) {
-  const RecordRenderer& renderer = *session.format().renderer;
-  std::vector<SaidTurn> said;
-  std::uint64_t bytes = 0;
-  RETURN_IF_ERROR(renderer.read_turns(spoken, [&](Ordinal entry, std::vector<Turn> turns) -> Result<void> {
-    for (Turn& turn : turns) {
-      bytes += size_of(turn);
-      said.push_back({entry, std::move(turn)});
-    }
-    return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : Result<void>();
-  }));
+  ASSIGN_OR_RETURN(auto said, said_turns(*session.format().renderer, spoken));
   if (!edit.is_empty()) {
     const auto speakers = speakers_of(said);
     ASSIGN_OR_RETURN(const auto without, entries_in(session, speakers, spoken.reach, edit.without));
     ASSIGN_OR_RETURN(const auto without_output, entries_in(session, speakers, spoken.reach, edit.without_output));
     RETURN_IF_ERROR(edit_turns(without, without_output, said));
   }
-  SaidTurns found;
-  found.left_out = spoken.path.steps.size() - speakers_of(said).size();
-  for (SaidTurn& one : said) {
-    found.turns.push_back(std::move(one.turn));
-  }
-  return found;
+  const std::size_t left_out = spoken.path.steps.size() - speakers_of(said).size();
+  return SaidTurns{std::move(said), left_out};
 }
 
 /// Fills missing times with those before them, so that times are in the order of turns. A note, such as the summary of

@@ -44,9 +44,6 @@ struct Conversation {
   mode_t permissions = kAnyPermissions;  // that files with it may have (permissions_of, new_file.h)
 };
 
-/// The most bytes that the turns of a conversation may have.
-inline constexpr std::uint64_t kMaxConversation = std::uint64_t{256} << 20U;
-
 /// The path to an entry, spelled as for find_target; "" for the leaf. Reach::path also has what came before a
 /// compaction that begins a path of its own. Errors: not_found; those of reading.
 Result<SpokenPath> spoken_path(const SessionPtr& session, const std::string& target, Reach reach);

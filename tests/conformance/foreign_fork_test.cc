@@ -19,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/doctor/examine.h"
 #include "core/formats/registry.h"
 #include "core/json/base64.h"
 #include "core/json/utf8.h"
@@ -189,6 +190,26 @@ std::string context_of(const Session& session) {
 /// True for a text that Codex puts in for the model (codex/FORMAT.md E1).
 bool is_inserted(const std::string& text) {
   return text.starts_with("<") || text.starts_with("# AGENTS.md");
+}
+
+// Programs wrote most of these sessions, and go on with them.
+TEST(ForeignForks, NoSampleHasACallOrAResultThatModelsRefuse) {
+  for (const Source& source : kSources) {
+    testing::TempStore scratch;
+    const fs::path from = fs::path(scratch.root()) / "from";
+    copy_store(source.folder, from);
+    auto stores = open_stores({{std::string(source.agent), from.string(), false}}, Access::look);
+    ASSERT_TRUE(stores);
+    Catalog catalog(*stores, "/home/sam", "");
+    catalog.rescan();
+    for (const auto& [id, session] : catalog.view()->by_id) {
+      std::vector<Finding> found;
+      if (session->refresh(Depth::index)) {
+        find_in_pairs(*session, catalog, found);
+      }
+      EXPECT_TRUE(found.empty()) << source.folder << " " << id << ": " << found.front().text;
+    }
+  }
 }
 
 class Forks {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/formats/registry.h"
+#include "core/write/pair_repair.h"
 #include "tests/support/conversations.h"
 #include "tests/support/goat_stage.h"
 
@@ -29,6 +30,11 @@ inline void without_messages(GoatStage& stage) {
 }
 inline void with_torn_end(GoatStage& stage) {
   stage.add("s1", goat_messages() + R"({"uuid":"u3","mess)");
+}
+inline void with_open_call(GoatStage& stage) {
+  stage.add("s1", goat_messages() + R"({"uuid":"u3","message":{"role":"assistant","tool_calls":[{"id":"c1","type":)"
+                                    R"("function","function":{"name":"read","arguments":"{}"}}]}})"
+                                    "\n");
 }
 /// The working directory is as in the checkpoint "kept", except for the three files.
 inline void with_edits(GoatStage& stage) {
@@ -110,6 +116,9 @@ inline const GoatAct kGoatActs[] = {
            stage.session(), {R"({"type":"result","text":")" + std::string(20'000, 'x') + "\"}", true, ""}));
      },
      [](GoatStage& stage) { return stage.file("transcript.jsonl").ends_with("x\"}\n"); }},
+    {"results for calls without", with_open_call,
+     [](GoatStage& stage) { return only_error(mend_pairs(stage.writer(), stage.session(), {})); },
+     [](GoatStage& stage) { return stage.file("messages.jsonl").find("tool_call_id") != std::string::npos; }},
     {"title", with_messages,
      [](GoatStage& stage) { return only_error(stage.writer().set_title(stage.session(), kGoatText)); },
      [](GoatStage& stage) { return stage.session()->head().header.title == kGoatText; }},

@@ -4,11 +4,13 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/doctor/examine.h"
 #include "core/entry/text.h"
 #include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/edit/repairer.h"
 #include "core/formats/registry.h"
 #include "core/store/store_parts.h"
+#include "core/write/pair_repair.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
@@ -37,6 +39,10 @@ struct Report {
 std::size_t faults_in(const std::vector<Finding>& findings) {
   return static_cast<std::size_t>(
       std::count_if(findings.begin(), findings.end(), [](const Finding& finding) { return !finding.is_note; }));
+}
+
+bool is_of_pairs(const Finding& finding) {
+  return finding.kind == kCallWithoutResult || finding.kind == kResultWithoutCall;
 }
 
 Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& catalog) {
@@ -170,11 +176,17 @@ class Doctor {
     }
     if (session->format().is_plain) {
       mend(session, [&] { return faults_in(examine_session(*session, catalog_)); });
-      return;
+    } else {
+      mend_foreign(session);
     }
+    mend_pairs_of(session);
+  }
+
+  /// A session of another agent than omp and pi.
+  void mend_foreign(const SessionPtr& session) {
     Report& report = reports_.back();
     report.left = faults_in(report.findings) - put_leftovers_away(report);
-    const auto is_other = [](const Finding& one) { return !one.is_note && one.leftover.empty(); };
+    const auto is_other = [](const Finding& one) { return !one.is_note && one.leftover.empty() && !is_of_pairs(one); };
     if (std::none_of(report.findings.begin(), report.findings.end(), is_other) || (!line_.repair && !line_.dry_run)) {
       return;
     }
@@ -189,6 +201,22 @@ class Doctor {
       report.mended.copy = done->copy;
       report.left = line_.dry_run ? report.left : faults_in(examine_session(*session, catalog_));
     }
+  }
+
+  /// Copies are made only of sessions that the user named.
+  void mend_pairs_of(const SessionPtr& session) {
+    Report& report = reports_.back();
+    const auto unpaired = std::count_if(report.findings.begin(), report.findings.end(), is_of_pairs);
+    if (unpaired == 0 || (!line_.repair && !line_.dry_run)) {
+      return;
+    }
+    auto done = mend_pairs(*writers_, session, {!line_.sessions.empty(), line_.dry_run, line_.force});
+    if (!done) {
+      report.not_mended = visible_line(done.error().message, kLineLength);
+      return;
+    }
+    report.mended.words.push_back(std::move(done->words));
+    report.left -= line_.dry_run ? 0 : std::min(report.left, static_cast<std::size_t>(unpaired));
   }
 
   /// Puts the entries back that another program's rewrite has erased.

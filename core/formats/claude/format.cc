@@ -50,6 +50,7 @@ Format make_format(std::span<const std::string_view> verbs) {
           .programs = &kAgent,
           .resume = &kResume,
           .usages = kUsages,
+          .pairing = {.last_calls = true, .results = true},
           .takes_notes = true};
 }
 

@@ -52,7 +52,8 @@ const Format& format() {
                              .verbs = kVerbs,
                              .programs = &kAgent,
                              .resume = &kResume,
-                             .usages = kUsages};
+                             .usages = kUsages,
+                             .pairing = {.calls = true, .results = true}};
   return format;
 }
 

@@ -1,5 +1,8 @@
 #include "core/formats/goat/format.h"
 
+#include "core/entry/turn.h"
+#include "core/json/document.h"
+
 namespace arborfs::goat {
 namespace {
 
@@ -21,6 +24,15 @@ constexpr std::string_view kAppendUsage =
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
 constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}};
 
+std::string output_json(const TurnPart& call, std::string_view output) {
+  return json::Text::object()
+      .add("role", "tool")
+      .add("content", output)
+      .add("tool_call_id", call.call_id)
+      .add("name", call.tool)
+      .str();
+}
+
 }  // namespace
 
 const Format& format() {
@@ -29,7 +41,8 @@ const Format& format() {
                              .reader = &reader(),
                              .renderer = &renderer(),
                              .verbs = kVerbs,
-                             .usages = kUsages};
+                             .usages = kUsages,
+                             .output_json = output_json};
   return format;
 }
 

@@ -118,6 +118,7 @@ const Format& format() {
                              .startup_json = startup_json,
                              .resume = &kResume,
                              .usages = kUsages,
+                             .pairing = {.calls = true, .results = true},
                              .has_cwd = false};
   return format;
 }

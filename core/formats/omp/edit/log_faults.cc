@@ -185,6 +185,7 @@ std::vector<Finding> examine(Session& session, const Catalog& catalog) {
     find_in_references(session, *reading->log, found);
     find_in_bytes(*reading, found);
     find_in_end(*reading, found);
+    find_in_pairs(session, catalog, found);
     find_in_blobs(*reading, *session.store().blobs(), found);
     find_erased(session, catalog, found);
   }

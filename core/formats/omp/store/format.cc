@@ -533,7 +533,8 @@ const Format& format() {
                              .verbs = kVerbs,
                              .is_plain = true,
                              .agents = &process_finder(),
-                             .resume = &kResumeOmp};
+                             .resume = &kResumeOmp,
+                             .pairing = {.calls = true, .results = true}};
   return format;
 }
 
@@ -546,7 +547,8 @@ const Format& pi_format() {
                              .is_plain = true,
                              .agents = &process_finder(),
                              .resume = &kResumePi,
-                             .usages = kUsagesOfPi};
+                             .usages = kUsagesOfPi,
+                             .pairing = {.calls = true}};
   return format;
 }
 
