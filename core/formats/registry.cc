@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 
 #include "core/base/error.h"
 #include "core/doctor/examine.h"
@@ -22,6 +23,7 @@
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/format.h"
 #include "core/formats/opencode/writer.h"
+#include "core/os/file_tree.h"
 #include "core/write/writer.h"
 
 namespace arborfs {
@@ -310,6 +312,91 @@ std::vector<Finding> examine_session(Session& session, const Catalog& catalog) {
   const Agent* agent = find_agent(session.agent());
   return agent == nullptr || agent->examine == nullptr ? find_faults(session, catalog)
                                                        : agent->examine(session, catalog);
+}
+
+namespace {
+
+/// The folder at a path of names below another one.
+Result<Dir> folder_below(const Belongings& what, const std::string& path) {
+  return Dir::open_root(path.empty() ? what.root_path() : what.root_path() + "/" + path);
+}
+
+/// The part of the session that no belongings are: rows, or its place in a file of many sessions.
+Result<OccupiedPart> own_part(const Session& session) {
+  const Store& store = session.store();
+  const LogPlace place = session.place();
+  OccupiedPart part{store.path_of(place) + (store.is_log_name(place.file) ? "" : "#" + std::string(place.stem())),
+                    session.stat().size};
+  if (part.bytes == 0) {
+    ASSIGN_OR_RETURN(const auto log, store.open(place));
+    ASSIGN_OR_RETURN(part.bytes, log->size());
+  }
+  return part;
+}
+
+Result<void> add_occupied(const Session& session, std::vector<OccupiedPart>& parts) {
+  const Agent* const agent = find_agent(session.format().agent);
+  const auto what =
+      agent == nullptr || agent->belongings == nullptr ? nullptr : agent->belongings(session.store(), session.place());
+  ASSIGN_OR_RETURN(const auto items, what ? what->seen() : Result<std::vector<Belonging>>(std::vector<Belonging>()));
+  for (const Belonging& item : items) {
+    ASSIGN_OR_RETURN(const auto folder, folder_below(*what, item.folder));
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, size_of_tree(folder, item.name));
+    const std::string above = what->root_path() + (item.folder.empty() ? "" : "/" + item.folder);
+    parts.push_back({above + "/" + item.name, bytes, item.role == Belonging::Role::shared});
+  }
+  if (!what || what->rows() != nullptr) {
+    ASSIGN_OR_RETURN(auto own, own_part(session));
+    parts.push_back(std::move(own));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<OccupiedPart>> occupied_by(const Session& session, const CatalogView& view) {
+  std::vector<OccupiedPart> parts;
+  std::vector<const Session*> left{&session};
+  for (std::size_t at = 0; at < left.size(); ++at) {
+    RETURN_IF_ERROR(add_occupied(*left[at], parts));
+    if (const auto children = view.children.find(left[at]->number()); children != view.children.end()) {
+      for (const auto& [name, child] : children->second->sessions) {
+        left.push_back(child.get());
+      }
+    }
+  }
+  return each_once(std::move(parts));
+}
+
+std::uint64_t own_bytes(const std::vector<OccupiedPart>& parts) {
+  std::uint64_t bytes = 0;
+  for (const OccupiedPart& part : parts) {
+    bytes += part.is_shared ? 0 : part.bytes;
+  }
+  return bytes;
+}
+
+std::vector<OccupiedPart> each_once(std::vector<OccupiedPart> parts) {
+  std::map<std::string, OccupiedPart, std::less<>> by_path;
+  for (OccupiedPart& part : parts) {
+    std::string path = part.path;
+    by_path.emplace(std::move(path), std::move(part));
+  }
+  const auto is_in_another = [&](std::string_view path) {
+    while ((path = path.substr(0, path.rfind('/'))).find('/') != std::string_view::npos) {
+      if (by_path.contains(path)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  std::vector<OccupiedPart> once;
+  for (const auto& [path, part] : by_path) {
+    if (!is_in_another(path)) {
+      once.push_back(part);
+    }
+  }
+  return once;
 }
 
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings) {

@@ -54,6 +54,20 @@ Result<StoreSet> open_stores(const std::vector<ChosenStore>& chosen, Access acce
 /// The faults of a session and of the files that it refers to, by the rules of its agent. Changes nothing.
 std::vector<Finding> examine_session(Session& session, const Catalog& catalog);
 
+/// A file or folder of a session, or what is in a database of it.
+struct OccupiedPart {
+  std::string path;  // of what is in a database or a file of many sessions: that path, '#' and the session
+  std::uint64_t bytes = 0;
+  bool is_shared = false;  // other sessions have it too
+};
+/// What the session and those in its children/ occupy, with all that belongs to them (core/write/transfer.h). Takes no
+/// lock and changes nothing. Errors: those of reading; not_found if the session is gone.
+Result<std::vector<OccupiedPart>> occupied_by(const Session& session, const CatalogView& view);
+/// The bytes of those that no other session has.
+std::uint64_t own_bytes(const std::vector<OccupiedPart>& parts);
+/// The parts by path, each once: without those that are in the folder of another one.
+std::vector<OccupiedPart> each_once(std::vector<OccupiedPart> parts);
+
 /// The writer for the sessions of a catalog, of all agents. `catalog` outlives it.
 std::unique_ptr<Writer> make_writer(Catalog& catalog, const WriteSettings& settings);
 

@@ -193,6 +193,30 @@ Result<void> copy_any(Disk& disk, const Dir& from, const std::string& name, cons
   return depth < kMaxDepth ? copy_folder(disk, from, name, to, new_name, depth) : too_deep();
 }
 
+Result<std::uint64_t> size_of_any(const Dir& folder, const std::string& name, int depth) {
+  const auto none_if_gone = [](const Error& error) {
+    return error.code == Errc::not_found ? Result<std::uint64_t>(0) : Result<std::uint64_t>(error);
+  };
+  const auto st = folder.stat(name);
+  if (!st || !S_ISDIR(st->mode)) {
+    return st ? Result<std::uint64_t>(st->size) : none_if_gone(st.error());
+  }
+  if (depth >= kMaxDepth) {
+    return too_deep();
+  }
+  const auto below = folder.open_in(name);
+  const auto entries = below ? below->list() : Result<std::vector<DirEntry>>(below.error());
+  if (!entries) {
+    return none_if_gone(entries.error());
+  }
+  std::uint64_t bytes = 0;
+  for (const DirEntry& entry : *entries) {
+    ASSIGN_OR_RETURN(const std::uint64_t more, size_of_any(*below, entry.name, depth + 1));
+    bytes += more;
+  }
+  return bytes;
+}
+
 Result<void> remove_any(Disk& disk, const Dir& folder, const std::string& name, int depth) {
   const auto st = folder.stat(name);
   if (!st) {
@@ -363,6 +387,10 @@ Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, con
     return Error{Errc::already_exists, "cannot copy: the name already exists"};
   }
   return copy_any(disk, from, name, to, new_name, 0);
+}
+
+Result<std::uint64_t> size_of_tree(const Dir& folder, const std::string& name) {
+  return size_of_any(folder, name, 0);
 }
 
 Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -40,6 +41,10 @@ Result<void> copy_tree(Disk& disk, const Dir& from, const std::string& name, con
 Result<void> copy_to_file(Disk& disk, const File& source, int fd, bool sync = true);
 /// The same for a folder. Errors: as copy_tree.
 Result<void> copy_to_folder(Disk& disk, const Dir& source, const Dir& copy);
+
+/// The bytes of a file or a link, or of all below a folder, which has none itself; 0 for what does not exist. Errors:
+/// those of reading; unsupported for folders nested too deeply.
+Result<std::uint64_t> size_of_tree(const Dir& folder, const std::string& name);
 
 /// Not an error if `name` does not exist.
 Result<void> remove_tree(Disk& disk, const Dir& folder, const std::string& name);

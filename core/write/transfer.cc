@@ -422,6 +422,11 @@ Result<std::vector<Belonging>> Belongings::left_in_store(const Dir& root, const 
   return has_own(items) ? Items() : std::move(items);
 }
 
+Result<std::vector<Belonging>> Belongings::seen() {
+  ASSIGN_OR_RETURN(const Dir* const folder, root(false));
+  return in_store(*folder);
+}
+
 Result<const Dir*> Belongings::root(bool /*make*/) {
   if (!root_) {
     ASSIGN_OR_RETURN(auto dir, Dir::open_root(root_path()));

@@ -67,6 +67,9 @@ class Belongings {
   /// files after the rest, and backups last. Errors: not_found if the session is gone; those of reading anything that
   /// may belong to it.
   virtual Result<std::vector<Belonging>> in_store(const Dir& root) = 0;
+  /// What in_store() finds, for a caller that only looks: takes no lock, for root() either, and leaves out what rows of
+  /// a database say.
+  virtual Result<std::vector<Belonging>> seen();
   /// What the trash has of them, in that order. Converts what earlier versions wrote there.
   virtual Result<std::vector<Belonging>> in_trash(const Dir& files) { return in_store(files); }
   /// What a killed removal left in the store of the sessions in the trash.

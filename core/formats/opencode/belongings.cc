@@ -203,9 +203,17 @@ class FileBelongings final : public Belongings {
   Result<const Dir*> root(bool /*make*/) override {
     if (storage_ == nullptr) {
       ASSIGN_OR_RETURN(auto locked, StorageFolder::lock(path_));
-      storage_ = &locked_.emplace(std::move(locked));
+      storage_ = &own_storage_.emplace(std::move(locked));
     }
     return &storage_->root();
+  }
+
+  Result<Items> seen() override {
+    if (storage_ == nullptr) {
+      ASSIGN_OR_RETURN(auto storage, StorageFolder::open(path_));
+      storage_ = &own_storage_.emplace(std::move(storage));
+    }
+    return in_store(storage_->root());
   }
 
   Result<Items> in_store(const Dir& root) override {
@@ -265,7 +273,7 @@ class FileBelongings final : public Belongings {
   Disk& disk_;
   const std::string path_;
   const SessionName session_;
-  std::optional<StorageFolder> locked_;
+  std::optional<StorageFolder> own_storage_;
   const StorageFolder* storage_;
 };
 
@@ -301,6 +309,14 @@ class DatabaseBelongings final : public Belongings, private OwnRows {
   }
 
   Result<Items> in_store(const Dir& root) override { return diffs_in(root, sessions_); }
+
+  Result<Items> seen() override {
+    const auto folder = root(false);
+    if (!folder) {
+      return is_missing(folder.error()) ? Result<Items>(Items()) : Result<Items>(folder.error());
+    }
+    return diffs_in(**folder, {session_});
+  }
 
   Result<Items> in_trash(const Dir& files) override {
     ASSIGN_OR_RETURN(const auto lines, whole_text(files, kRows));

@@ -59,6 +59,12 @@ TEST_F(FileTree, CopyKeepsBytesLinksPermissionsAndTimes) {
   EXPECT_EQ(fs::last_write_time(copied / "nested"), long_ago_);
 }
 
+TEST_F(FileTree, SizeIsThatOfAllFilesAndLinksBelow) {
+  EXPECT_EQ(*size_of_tree(dir("."), "source"), 300'000U + 1 + std::string("/nowhere/else").size());
+  EXPECT_EQ(*size_of_tree(dir("source"), "big"), 300'000U);
+  EXPECT_EQ(*size_of_tree(dir("."), "absent"), 0U);
+}
+
 TEST_F(FileTree, TimesBefore1970AreKept) {
   const auto before_1970 = fs::file_time_type::clock::from_sys(
       std::chrono::sys_time<std::chrono::nanoseconds>(-std::chrono::nanoseconds(1'500'000'000)));
