@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -67,9 +69,10 @@ bool has_same_bytes(const LogSource& log, const SameId& same) {
 void find_in_labels(const LogIndex& index, std::vector<Finding>& found) {
   for (const auto& label : index.labels()) {
     if (index.find(label.target) == kNoEntry) {
-      found.push_back(finding_about(index, label.set_by, "dangling_label",
-                                    fmt::format("the label '{}' is on the entry {}, which is not in the log",
-                                                visible_line(label.text, kNameLength), id_words(label.target))));
+      std::string text = fmt::format("the label '{}' is on the entry {}, which is not in the log",
+                                     visible_line(label.text, kNameLength), id_words(label.target));
+      found.push_back(label.is_noted ? Finding{.kind = "dangling_label", .text = std::move(text), .is_note = true}
+                                     : finding_about(index, label.set_by, "dangling_label", std::move(text)));
     }
   }
 }
@@ -303,6 +306,55 @@ std::vector<Finding> find_faults(Session& session, const Catalog& catalog) {
     find_erased(session, catalog, found);
   }
   find_in_store(session, found);
+  return found;
+}
+
+namespace {
+
+std::string words_of(const Noted& noted) {
+  std::vector<std::string> words;
+  if (!noted.title.empty()) {
+    words.push_back("the title '" + visible_line(noted.title, kNameLength) + "'");
+  }
+  if (!noted.tags.empty()) {
+    words.push_back(counted(noted.tags.size(), "tag"));
+  }
+  if (!noted.labels.empty()) {
+    words.push_back(counted(noted.labels.size(), "label"));
+  }
+  return join_words(words);
+}
+
+}  // namespace
+
+std::vector<FileFinding> find_notes_of_gone(const Catalog& catalog,
+                                            const std::function<bool(const Notes::Key&)>& is_kept) {
+  std::map<std::string, std::set<std::string>> present;  // ids, by agent
+  std::set<std::string> unknown;                         // agents
+  for (const auto& store : catalog.stores()) {
+    const std::string agent(store->format().agent);
+    present.try_emplace(agent);
+    if (const auto problem = problem_of(*store); problem && !problem->is_absent) {
+      unknown.insert(agent);
+    }
+  }
+  for (const ShownAt* shown : catalog.view()->shown) {
+    Notes::Key key = Notes::key_of(*shown->session());
+    present[key.agent].insert(std::move(key.session));
+  }
+  std::vector<FileFinding> found;
+  for (const auto& [agent, ids] : present) {
+    const auto notes =
+        unknown.contains(agent) ? Result<Notes::OfSessionsPtr>(Errc::not_found, "") : catalog.notes().of_agent(agent);
+    for (const auto& [id, noted] : notes ? **notes : Notes::OfSessions()) {
+      if (!ids.contains(id) && !is_kept({agent, id})) {
+        std::string text = fmt::format("arborfs keeps {} for the session {} of {}, which is not there any more",
+                                       words_of(noted), visible_line(id, kNameLength), agent);
+        found.push_back(
+            {catalog.notes().path_of(agent), {.kind = "noted_session_gone", .text = std::move(text), .is_note = true}});
+      }
+    }
+  }
   return found;
 }
 

@@ -1,6 +1,7 @@
 // Finds the faults that sessions of every format can have, in plain words. Changes nothing. Any thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,5 +71,10 @@ void find_erased(const Session& session, const Catalog& catalog, std::vector<Fin
 
 /// All of these.
 std::vector<Finding> find_faults(Session& session, const Catalog& catalog);
+
+/// Notes (core/session/notes.h) of sessions that none of the catalog's stores has, by the file that has the notes;
+/// without those of agents that have a store whose sessions cannot be listed. `is_kept`: the session is kept elsewhere.
+std::vector<FileFinding> find_notes_of_gone(const Catalog& catalog,
+                                            const std::function<bool(const Notes::Key&)>& is_kept);
 
 }  // namespace arborfs

@@ -105,12 +105,15 @@ std::string session_json(const Header& header, const SessionOrigin& origin) {
   } else if (has_native && native.IsObject()) {
     for (const auto& member : json::members(std::as_const(native))) {
       const std::string_view key = json::as_string(member.name);
-      if (key != "agent" && key != "format") {
+      if (key != "agent" && key != "format" && (key != "arborfs" || origin.noted.empty())) {
         object.put(key, json::copy(member.value, native));
       }
     }
   }
   object.text("agent", origin.agent).text("format", origin.format);
+  if (json::Document noted; json::parse(origin.noted, noted)) {
+    object.put("arborfs", json::copy(noted, native));
+  }
   if (!origin.is_plain && has_native) {
     object.put("native", json::copy(native, native));
   }

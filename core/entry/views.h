@@ -55,10 +55,12 @@ struct SessionOrigin {
   std::string_view agent;
   std::string_view format;  // of its files
   bool is_plain = false;    // Format::is_plain
+  std::string noted = {};   // what arborfs itself keeps of it (core/session/notes.h), as JSON; "" for nothing
 };
 /// session.json. For a plain format: the members of the header with the current title (Header::json), then `agent` and
 /// `format`, which replace members of the same names. For others: the members that all agents have in common, as
-/// far as they are known, `agent`, `format`, and in `native` the agent's own header.
+/// far as they are known, `agent`, `format`, and in `native` the agent's own header. For both: in `arborfs` what is
+/// noted, if anything is.
 std::string session_json(const Header& header, const SessionOrigin& origin);
 
 /// status.json of a session: live / maybe / quiet and why, damage found, dangling labels, orphans, last error.

@@ -135,6 +135,7 @@ struct IndexState {
   IdTable ids;
   NameTable names;
   LabelMap labels;
+  std::vector<Label> with_noted;                            // labels, and those of LogIndex::note_labels
   std::unordered_map<Ordinal, std::uint64_t> long_lengths;  // lengths too large for Entry::length
   std::unordered_map<Ordinal, IdHandle> befores;            // of the entries whose records have RecordFields::before
   std::unordered_map<Ordinal, Ordinal> repetitions;         // LogIndex::repeats

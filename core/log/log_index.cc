@@ -221,7 +221,24 @@ Ordinal LogIndex::entry_at_value(std::uint64_t index) const {
 }
 
 const std::vector<Label>& LogIndex::labels() const {
-  return state_->labels.labels();
+  return state_->with_noted.empty() ? state_->labels.labels() : state_->with_noted;
+}
+
+void LogIndex::note_labels(std::vector<Label> noted) {
+  state_->with_noted.clear();
+  if (noted.empty()) {
+    return;
+  }
+  std::vector<Label> all = state_->labels.labels();
+  std::erase_if(all, [&](const Label& label) {
+    return std::any_of(noted.begin(), noted.end(), [&](const Label& one) { return one.target == label.target; });
+  });
+  for (Label& label : noted) {
+    label.set_by = size() + static_cast<Ordinal>(all.size()) + 1;
+    label.is_noted = true;
+    all.push_back(std::move(label));
+  }
+  state_->with_noted = std::move(all);
 }
 std::vector<Damage> LogIndex::damage() const {
   return state_->losses.damage;

@@ -119,6 +119,7 @@ struct Label {
   EntryId target;
   std::string text;  // as shown; the JSON text if it is not a string
   Ordinal set_by = kNoEntry;
+  bool is_noted = false;  // outside of the log: set_by says only in which order
 };
 
 /// The session's own data, from its log.
@@ -240,6 +241,10 @@ class LogIndex {
   [[nodiscard]] Ordinal entry_at_value(std::uint64_t index) const;
 
   [[nodiscard]] const std::vector<Label>& labels() const;
+  /// Adds labels that users noted outside of the log, the newest last, to those of the log, or replaces them on the
+  /// same entries, in place of what was noted before. Call it again when the index has grown. No part of what
+  /// begins_with() and lies_as() compare.
+  void note_labels(std::vector<Label> noted);
   [[nodiscard]] std::vector<Damage> damage() const;
   /// The number of malformed records, as the agent counts them.
   [[nodiscard]] std::uint64_t malformed_records() const;

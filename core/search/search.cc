@@ -412,7 +412,7 @@ std::vector<const ShownAt*> chosen_sessions(const Catalog& catalog, const Catalo
                                             const Hanging& left_out) {
   std::vector<std::pair<std::int64_t, const ShownAt*>> chosen;
   chosen.reserve(view.shown.size());
-  TagsOfAgents tags(catalog.notes());
+  NotesOfAgents notes(catalog.notes());
   for (const ShownAt* shown : view.shown) {
     const Project& project = *shown->project;
     const Session& session = *shown->session();
@@ -420,7 +420,7 @@ std::vector<const ShownAt*> chosen_sessions(const Catalog& catalog, const Catalo
         query.project.empty() || project.cwd == query.project || project.name.find(query.project) != std::string::npos;
     const bool is_of_agent = query.agent.empty() || session.agent() == query.agent;
     const bool has_title = query.title.empty() || folded(session.title()).find(query.title) != std::string::npos;
-    const bool has_tag = query.tag.empty() || tags.has(session, query.tag);
+    const bool has_tag = query.tag.empty() || notes.has_tag(session, query.tag);
     if (fits && is_of_agent && has_title && has_tag && !catalog.is_in(session, left_out)) {
       chosen.emplace_back(session.mtime_ns(), shown);
     }
@@ -599,7 +599,7 @@ bool has_role(const Roles& roles, const std::string& wanted) {
 
 Result<void> check_agent(const Catalog& catalog, const Query& query) {
   for (const std::string& agent : query.tag.empty() ? std::vector<std::string>() : agents_of_stores(catalog)) {
-    RETURN_IF_ERROR(catalog.notes().tags(agent));
+    RETURN_IF_ERROR(catalog.notes().of_agent(agent));
   }
   const auto agents = agents_of_stores(catalog);
   if (query.agent.empty() || std::find(agents.begin(), agents.end(), query.agent) != agents.end() ||

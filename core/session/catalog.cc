@@ -64,13 +64,15 @@ FolderScans scan_folders(const StoreSet& stores, const std::set<LogFolder>& fold
 /// The state that the sessions of one store share.
 struct Catalog::OfStore {
   OfStore(const std::shared_ptr<Store>& store, std::uint8_t number, const std::string& folder, Catalog& catalog)
-      : state(*store, folder), shared{store,
-                                      number,
-                                      &catalog.feed_,
-                                      &state,
-                                      catalog.documents_.get(),
-                                      catalog.loaded_.get(),
-                                      catalog.generations_} {}
+      : state(*store, folder),
+        shared{store,
+               number,
+               &catalog.feed_,
+               &state,
+               catalog.documents_.get(),
+               catalog.loaded_.get(),
+               catalog.notes_.get(),
+               catalog.generations_} {}
   StoreState state;
   Session::Shared shared;
 };
@@ -115,9 +117,9 @@ Catalog::Catalog(StoreSet stores, std::string home, const std::string& state,
       home_(std::move(home)),
       documents_(std::make_unique<ViewCache>()),
       loaded_(most_index_bytes ? std::make_unique<LoadedIndexes>(*most_index_bytes) : nullptr),
-      states_(states_in(state)),
       notes_(std::make_unique<Notes>(state.empty() ? "" : data_path("notes"),
                                      stores_.begin() == stores_.end() ? Disk::real() : stores_.at(0)->disk())),
+      states_(states_in(state)),
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 
@@ -243,6 +245,7 @@ void Catalog::read_heads(const std::vector<SessionPtr>& added) {
       note_error("log " + session->stem() + ": " + read.error().message);
     }
   }
+  reload_notes(added);
   const std::lock_guard lock(mutex_);
   for (const auto& session : added) {
     known_->sessions[session->place()] = session;
@@ -424,6 +427,25 @@ void Catalog::leaves_changed() {
   }
 }
 
+/// Those of them for which others are noted now.
+void Catalog::reload_notes(const std::vector<SessionPtr>& sessions) {
+  NotesOfAgents notes(*notes_);
+  for (const auto& session : sessions) {
+    if (const Noted& noted = notes.of(*session); !notes.problem() && noted != *session->noted()) {
+      session->reload_notes();
+    }
+  }
+  if (notes.problem()) {
+    note_error("notes: " + notes.problem()->message);
+  }
+}
+
+void Catalog::notes_changed() {
+  auto sessions = all_sessions();
+  std::erase_if(sessions, [this](const SessionPtr& session) { return is_submount(session->place().in()); });
+  reload_notes(sessions);
+}
+
 void Catalog::age_tails() {
   for (const auto& session : all_sessions()) {
     if (session->looks_changed(session->stat()) && !is_submount(session->place().in())) {
@@ -474,6 +496,7 @@ void Catalog::refresh_known(const SessionPtr& session) {
     return;
   }
   if (session->is_misplaced()) {
+    session->reload_notes();
     rebuild_view();
     publish_catalog_changed();
   }
@@ -741,11 +764,12 @@ void Catalog::rescan_submount(const LogFolder& submount) {
   } else {
     rescan_in_turn(turn_of(submount), {submount});
   }
-  for (const auto& session : all_sessions()) {
-    if (submount_of(session->place().in()) == submount) {
-      session->reload_leaf();
-    }
+  auto sessions = all_sessions();
+  std::erase_if(sessions, [&](const SessionPtr& session) { return submount_of(session->place().in()) != submount; });
+  for (const auto& session : sessions) {
+    session->reload_leaf();
   }
+  reload_notes(sessions);
 }
 
 void Catalog::rescan_store(std::uint8_t store) {

@@ -102,6 +102,8 @@ class Catalog {
   void tidy();
   /// A process moved a leaf: reloads the moved leaves of all indexed sessions.
   void leaves_changed();
+  /// A process changed notes: all sessions show what is noted now.
+  void notes_changed();
   /// Treats a session as rewritten if a blob that one of its contexts lacked has reappeared, or a blob that it had is
   /// lost.
   void look_for_blobs();
@@ -133,9 +135,7 @@ class Catalog {
   [[nodiscard]] StoreState& state_of(const Session& session) const { return state(session.store_number()); }
   /// What users noted about sessions, kept in $XDG_DATA_HOME/arborfs/notes/; in memory without a state folder.
   [[nodiscard]] Notes& notes() const { return *notes_; }
-  [[nodiscard]] Result<Notes::Tags> tags_of(const Session& session) const {
-    return notes_->tags(Notes::key_of(session));
-  }
+  [[nodiscard]] Result<NotedPtr> noted_of(const Session& session) const { return notes_->of(Notes::key_of(session)); }
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   /// Projects, terminals or recent changed, but no single session.
@@ -171,6 +171,7 @@ class Catalog {
   void finish(Placing& placing);
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
   void read_heads(const std::vector<SessionPtr>& added);
+  void reload_notes(const std::vector<SessionPtr>& sessions);
   void refresh_known(const SessionPtr& session);
   /// True if there is no log at `place` any more.
   [[nodiscard]] bool has_left(const LogPlace& place) const;
@@ -183,10 +184,10 @@ class Catalog {
   const std::string home_;
   ChangeFeed feed_;
   const std::unique_ptr<ViewCache> documents_;
-  const std::unique_ptr<LoadedIndexes> loaded_;         // null: no bound
-  std::atomic<std::uint32_t> generations_{0};           // the last number given
-  const std::vector<std::unique_ptr<OfStore>> states_;  // by the store's number
+  const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
+  std::atomic<std::uint32_t> generations_{0};    // the last number given
   const std::unique_ptr<Notes> notes_;
+  const std::vector<std::unique_ptr<OfStore>> states_;  // by the store's number
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
   std::atomic<bool> has_submounts_{false};

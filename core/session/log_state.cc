@@ -148,10 +148,12 @@ bool IndexFingerprint::is_of(const LogIndex& index) const {
   return index.size() >= entries_ && IndexFingerprint(index, entries_).hash_ == hash_;
 }
 
-LogState::LogState(const Store& of, FoundLog& found) : store(of), format(of.format_of(found.place)) {
+LogState::LogState(const Store& of, FoundLog& found)
+    : store(of), format(of.format_of(found.place)), noted(nothing_noted()) {
   head.stat = found.stat;
   if (found.head) {
     head.header = std::move(found.head->header);
+    show_noted();
     has_head = true;
     is_racy = is_younger(found.stat.mtime_ns, found.head->read_ns, kRacyNanos);
     ++versions.epoch;
@@ -469,6 +471,34 @@ void LogState::keep_head(const FileStat& st, const Header& header) {
   head.header = header;
   head.problem.clear();
   has_head = true;
+  own_title_.reset();
+  show_noted();
+}
+
+/// Call it after any change to its inputs; with a new head, own_title_ is not set.
+void LogState::show_noted() {
+  if (!format.takes("title")) {
+    own_title_ = own_title_.value_or(head.header.title);
+    head.header.title = noted->title.empty() ? *own_title_ : noted->title;
+  }
+  if (index && !format.takes("label")) {
+    std::vector<Label> labels;
+    for (const auto& [entry, text] : noted->labels) {
+      labels.push_back({{EntryId::Kind::string, entry}, text});
+    }
+    index->note_labels(std::move(labels));
+  }
+}
+
+std::optional<Change> LogState::apply(NotedPtr now) {
+  const bool is_same = *now == *noted;
+  noted = std::move(now);
+  if (is_same) {
+    return std::nullopt;
+  }
+  show_noted();
+  ++versions.epoch;
+  return touched();
 }
 
 /// Call it after any change to its inputs.

@@ -17,6 +17,7 @@
 #include "core/entry/text_sizes.h"
 #include "core/log/log_index.h"
 #include "core/session/change_feed.h"
+#include "core/session/notes.h"
 #include "core/session/store_state.h"
 #include "core/store/store.h"
 
@@ -135,6 +136,7 @@ struct LogState {
   std::optional<Evicted> evicted;          // to compare with the index when it is read again
   std::optional<KeptLeaf> kept_leaf;
   std::optional<Ordinal> moved_leaf;  // kept_leaf resolved in this state
+  NotedPtr noted;                     // head and index have what it says, unless the format has a place for that
   Versions versions;
 
   /// The agent that the log belongs to.
@@ -168,6 +170,7 @@ struct LogState {
   // Each returns the change to publish, as seen by readers of the state before. New versions come from `numbers`.
   std::optional<Change> apply(LogReading read, std::atomic<std::uint32_t>& numbers);
   std::optional<Change> apply(std::optional<KeptLeaf> leaf);
+  std::optional<Change> apply(NotedPtr now);
   std::optional<Change> fail(const Error& error);
   std::optional<Change> age_tail();
   /// Invalidates everything made from its entries, as if the log had been rewritten.
@@ -184,6 +187,7 @@ struct LogState {
   std::optional<Change> apply_head(const LogReading& read);
   void keep_head(const FileStat& st, const Header& header);
   void keep_findings(const FileStat& st, Header& header) const;
+  void show_noted();
   void resolve_leaf();
   void apply_growth(LogReading& read);
   void number(std::optional<Ordinal> kept, bool is_revised, std::atomic<std::uint32_t>& numbers);
@@ -193,6 +197,7 @@ struct LogState {
   [[nodiscard]] bool is_written_within(const LogReading& grown) const;
   [[nodiscard]] Result<std::string> current_slot() const;
   Result<bool> read_new_part(LogReading& grown) const;
+  std::optional<std::string> own_title_;  // of the log, if the format has no place for a title of a user
 };
 
 }  // namespace arborfs

@@ -1,6 +1,7 @@
-// What users note about sessions where the agents' own files have no place for it: tags. A file for each agent,
+// What users note about sessions where the agents' own files have no place for it: tags, and, as far as a format has
+// no such verb (Format::takes), a title and labels of entries. A file for each agent,
 // $XDG_DATA_HOME/arborfs/notes/<agent>.jsonl, has a line for each session with notes, in the order of their ids:
-//   {"session":"<id>","tags":["blue","review"]}
+//   {"session":"<id>","tags":["blue","review"],"title":"Kites","labels":{"<id of an entry>":"checkpoint"}}
 // It is data, not a cache: arborfs never throws a line away, and keeps members that it does not know. Notes belong to
 // an id, so they stay with a session that is moved, removed and restored, and copies of a session share them.
 // Thread-safe; any number of processes.
@@ -23,12 +24,35 @@ namespace arborfs {
 
 class Session;
 
+/// The notes of one session.
+struct Noted {
+  using Tags = std::vector<std::string>;
+  struct EntryLabel {
+    std::string entry;  // its id
+    std::string text;
+    bool operator==(const EntryLabel&) const = default;
+  };
+  Tags tags;                       // in the order of their bytes, each once
+  std::string title;               // "" for none
+  std::vector<EntryLabel> labels;  // at most one of an entry, in the order in which they were set
+  bool operator==(const Noted&) const = default;
+};
+/// Never null where it is returned.
+using NotedPtr = std::shared_ptr<const Noted>;
+
+const NotedPtr& nothing_noted();
+
+/// The members of a line, but for its session: a JSON object; "" for a session without notes.
+std::string noted_json(const Noted& noted);
+
 class Notes {
  public:
-  static constexpr std::size_t kMostTags = 100;                     // of a session
-  using Tags = std::vector<std::string>;                            // in the order of their bytes, each once
-  using TagsOfSessions = std::map<std::string, Tags, std::less<>>;  // by session id; only sessions that have some
-  using TagsPtr = std::shared_ptr<const TagsOfSessions>;
+  static constexpr std::size_t kMostTags = 100;     // of a session
+  static constexpr std::size_t kMostLabels = 1000;  // of a session
+  static constexpr std::size_t kLongestLabel = 4096;
+  using Tags = Noted::Tags;
+  using OfSessions = std::map<std::string, Noted, std::less<>>;  // by session id; only sessions that have some
+  using OfSessionsPtr = std::shared_ptr<const OfSessions>;
 
   /// A session without an id has the name of its log. The agent is that of the format: which agent a log is of may
   /// show only later in it.
@@ -43,27 +67,38 @@ class Notes {
 
   /// Of all sessions of an agent; costs one stat unless the file has changed. Never null. Errors: those of
   /// open_private_folder and read_private_file, but for a missing file.
-  [[nodiscard]] Result<TagsPtr> tags(const std::string& agent) const;
-  [[nodiscard]] Result<Tags> tags(const Key& key) const;
+  [[nodiscard]] Result<OfSessionsPtr> of_agent(const std::string& agent) const;
+  [[nodiscard]] Result<NotedPtr> of(const Key& key) const;
+  /// "" for notes in memory.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] std::string path_of(const std::string& agent) const { return folder_ + "/" + file_of(agent); }
+
+  // Each returns the session's notes after the change. Changes of other processes at the same moment are kept. With
+  // `sync` it is on the disk on return. Errors of all: busy if another process holds the notes for long; permission,
+  // no_space, too_large, io and others of the disk.
 
   struct TagChange {
     Tags add;
     Tags remove;
     bool clears = false;  // first removes all
   };
-  /// Returns the session's tags after the change. Changes of other processes at the same moment are kept. With `sync`
-  /// it is on the disk on return. Errors: those of check_tag for what is added; invalid_argument for more than
-  /// kMostTags; busy if another process holds the notes for long; permission, no_space, too_large, io and others of the
-  /// disk.
-  Result<Tags> change_tags(const Key& key, const TagChange& change, bool sync);
+  /// Errors also: those of check_tag for what is added; invalid_argument for more than kMostTags.
+  Result<Noted> change_tags(const Key& key, const TagChange& change, bool sync);
+  /// "" removes the title.
+  Result<Noted> set_title(const Key& key, const std::string& title, bool sync);
+  /// All or none; a text "" removes the label of the entry. Errors also: not_utf8; too_large for a text above
+  /// kLongestLabel; invalid_argument for more than kMostLabels.
+  Result<Noted> set_labels(const Key& key, const std::vector<Noted::EntryLabel>& labels, bool sync);
 
  private:
+  using Change = std::function<Result<void>(Noted&)>;
   struct Read {
     FileStat stat;
-    TagsPtr tags;
+    OfSessionsPtr sessions;
   };
   [[nodiscard]] static std::string file_of(const std::string& agent) { return agent + ".jsonl"; }
-  Result<Tags> change_file(const Key& key, const TagChange& change, bool sync);
+  Result<Noted> change(const Key& key, const Change& make, bool sync);
+  Result<Noted> change_file(const Key& key, const Change& make, bool sync);
   const std::string folder_;
   Disk& disk_;
   mutable std::mutex mutex_;                  // a leaf
@@ -71,18 +106,18 @@ class Notes {
 };
 
 /// Reads the notes of each agent once, for many sessions. Used by one thread.
-class TagsOfAgents {
+class NotesOfAgents {
  public:
   /// `notes` outlives it.
-  explicit TagsOfAgents(const Notes& notes) : notes_(notes) {}
+  explicit NotesOfAgents(const Notes& notes) : notes_(notes) {}
   /// None if the notes cannot be read, which problem() says.
-  [[nodiscard]] const Notes::Tags& of(const Session& session);
-  [[nodiscard]] bool has(const Session& session, const std::string& tag);
+  [[nodiscard]] const Noted& of(const Session& session);
+  [[nodiscard]] bool has_tag(const Session& session, const std::string& tag);
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
  private:
   const Notes& notes_;
-  std::map<std::string, Notes::TagsPtr, std::less<>> read_;
+  std::map<std::string, Notes::OfSessionsPtr, std::less<>> read_;
   std::optional<Error> problem_;
 };
 

@@ -276,6 +276,18 @@ void Session::reload_leaf() {
   change([&leaf](LogState& state) { return state.apply(std::move(leaf)); });
 }
 
+void Session::reload_notes() {
+  const std::lock_guard refreshing(refresh_mutex_);
+  auto noted = shared_.notes == nullptr ? Result<NotedPtr>(nothing_noted()) : shared_.notes->of(Notes::key_of(*this));
+  if (!noted) {
+    return;
+  }
+  change([&](LogState& state) {
+    auto made = state.apply(*std::move(noted));
+    return shown_.path.empty() ? std::nullopt : made;  // until the catalog shows it, nobody knows another state
+  });
+}
+
 void Session::moved_to(const LogPlace& place) {
   const std::unique_lock lock(mutex_);
   place_ = place;

@@ -60,6 +60,7 @@ class Session : public std::enable_shared_from_this<Session> {
     StoreState* state = nullptr;              // may be null
     ViewCache* documents = nullptr;           // may be null
     LoadedIndexes* loaded = nullptr;          // may be null: nothing is evicted
+    const Notes* notes = nullptr;             // may be null
     std::atomic<std::uint32_t>& generations;  // the last version given in the catalog (Versions)
   };
   using Clock = std::chrono::steady_clock;
@@ -182,8 +183,12 @@ class Session : public std::enable_shared_from_this<Session> {
   void begin_anew();
   /// Reads again where the leaf was moved to (LeafStore). Publishes a change.
   void reload_leaf();
-  /// Publishes that something is shown differently that is no part of the log, such as a tag.
-  void publish_touched() { publish(Change{}); }
+  /// Reads again what users noted about it (Notes), which is shown with the log from then on. Publishes a change. If
+  /// the notes cannot be read, those that were read before stay.
+  void reload_notes();
+  [[nodiscard]] NotedPtr noted() const {
+    return locked([&] { return state_.noted; });
+  }
   /// Why the last write to it failed, in words; "" if it did not.
   void set_write_error(std::string text);
   [[nodiscard]] std::string write_error() const {

@@ -46,7 +46,8 @@ class StoreWatches {
     std::set<LogFolder> changed_folders;
     bool everything = false;     // all stores are to be scanned, and their folders watched anew
     bool leaves_moved = false;   // the folder of moved leaves changed
-    bool way_to_leaves = false;  // a folder on the way to it appeared
+    bool notes_changed = false;  // that of notes did
+    bool way_to_own = false;     // a folder on the way to one of them appeared
     bool terminals = false;      // an agent's breadcrumb changed
   };
 
@@ -73,8 +74,8 @@ class StoreWatches {
     return how_;
   }
 
-  /// In each store, one watch on the sessions folder, one on each directory of logs, one on the breadcrumbs. One on the
-  /// moved leaves of all stores.
+  /// In each store, one watch on the sessions folder, one on each directory of logs, one on the breadcrumbs. For all
+  /// stores, one on the moved leaves and one on the notes.
   void renew() {
     if (!notify_) {
       return;
@@ -87,7 +88,7 @@ class StoreWatches {
       add(paths.sessions, {What::root, {static_cast<std::uint8_t>(number), ""}});
       add(paths.terminals, {What::terminals, {}});
     }
-    watch_leaves();
+    watch_own();
     const auto present = dirs_of_logs();
     watched_dirs_ = present.size();
     for (const auto& [number, dir] : present) {
@@ -98,23 +99,11 @@ class StoreWatches {
     }
   }
 
-  /// Watches the folder of moved leaves; until it exists, the last existing folder on the way to it.
-  void watch_leaves() {
-    namespace fs = std::filesystem;
-    constexpr int kTries = 4;  // if the folder is made meanwhile
-    const fs::path leaves = leaves_folder();
-    if (!notify_) {
-      return;
-    }
-    for (int i = 0; i < kTries && leaves.is_absolute() && !add(leaves, {What::leaves, {}}); ++i) {
-      fs::path missing = leaves;
-      while (missing != missing.root_path() && !add(missing.parent_path(), {What::way_to_leaves, {}})) {
-        missing = missing.parent_path();
-      }
-      std::error_code failed;
-      if (!fs::exists(missing, failed)) {
-        return;
-      }
+  /// Watches the folders of moved leaves and of notes; until one exists, the last existing folder on the way to it.
+  void watch_own() {
+    if (notify_) {
+      watch_own(leaves_folder(), What::leaves);
+      watch_own(catalog_.notes().folder(), What::notes);
     }
   }
 
@@ -137,7 +126,7 @@ class StoreWatches {
   }
 
  private:
-  enum class What : std::uint8_t { root, way_to_logs, folder, terminals, leaves, way_to_leaves };
+  enum class What : std::uint8_t { root, way_to_logs, folder, terminals, leaves, notes, way_to_own };
   /// The purpose of a watch.
   struct Watched {
     What what = What::root;
@@ -160,7 +149,9 @@ class StoreWatches {
         return IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ATTRIB;
       case What::leaves:
         return IN_MOVED_TO | IN_DELETE;
-      case What::way_to_leaves:
+      case What::notes:
+        return IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE;  // a user may edit them
+      case What::way_to_own:
         return IN_CREATE | IN_MOVED_TO;
     }
     return 0;
@@ -179,6 +170,21 @@ class StoreWatches {
       }
     }
     return all;
+  }
+
+  void watch_own(const std::filesystem::path& folder, What what) {
+    namespace fs = std::filesystem;
+    constexpr int kTries = 4;  // if the folder is made meanwhile
+    for (int i = 0; i < kTries && folder.is_absolute() && !add(folder, {what, {}}); ++i) {
+      fs::path missing = folder;
+      while (missing != missing.root_path() && !add(missing.parent_path(), {What::way_to_own, {}})) {
+        missing = missing.parent_path();
+      }
+      std::error_code failed;
+      if (!fs::exists(missing, failed)) {
+        return;
+      }
+    }
   }
 
   /// A linked folder is watched through its descriptor, which has been opened without entering a mount of arborfs.
@@ -248,8 +254,11 @@ class StoreWatches {
       case What::leaves:
         news.leaves_moved = true;
         return;
-      case What::way_to_leaves:
-        news.way_to_leaves = true;
+      case What::notes:
+        news.notes_changed = true;
+        return;
+      case What::way_to_own:
+        news.way_to_own = true;
         return;
       case What::root:
         news.everything = news.everything || event.len == 0 || store.may_have_logs(event.name);
@@ -399,7 +408,7 @@ struct Watcher::Impl {
     catalog.find_submounts();
     submount_scanner.ask_for(catalog.submounts());
     watches.renew();
-    look_at_leaves();
+    look_at_own();
     look_at_everything();
     submount_scanner.wait(kFirstSubmountScan);
     thread = std::thread([this] { run(); });
@@ -495,12 +504,15 @@ struct Watcher::Impl {
     if (news.terminals) {
       catalog.publish_catalog_changed();
     }
-    if (news.way_to_leaves) {
-      watches.watch_leaves();
-      look_at_leaves();
+    if (news.way_to_own) {
+      watches.watch_own();
+      look_at_own();
     }
     if (news.leaves_moved) {
       catalog.leaves_changed();
+    }
+    if (news.notes_changed) {
+      catalog.notes_changed();
     }
     std::erase_if(news.changed_folders, [&](const LogFolder& folder) { return catalog.is_submount(folder); });
     if (news.everything) {
@@ -549,7 +561,7 @@ struct Watcher::Impl {
     if (unwatched) {
       watches.renew();
     }
-    look_at_leaves();
+    look_at_own();
     if (!watches.is_complete() || unwatched || Clock::now() >= next_check) {
       look_at_everything();
     } else {
@@ -558,22 +570,33 @@ struct Watcher::Impl {
     }
   }
 
-  /// Their folder may be made at any time; its mtime changes with every leaf that is kept.
-  void look_at_leaves() {
-    const auto folder = Dir::open_root(watches.leaves_folder());
-    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
-    if (!st || st->mtime_ns == leaves_seen) {
-      return;
+  /// The folders of moved leaves and of notes.
+  void look_at_own() {
+    if (has_changed(watches.leaves_folder(), leaves_seen)) {
+      catalog.leaves_changed();
     }
-    leaves_seen = st->mtime_ns;
-    watches.watch_leaves();
-    catalog.leaves_changed();
+    if (has_changed(catalog.notes().folder(), notes_seen)) {
+      catalog.notes_changed();
+    }
+  }
+
+  /// The folder may be made at any time; its mtime, which was `seen` last, changes with everything that is kept in it.
+  bool has_changed(const std::string& path, std::int64_t& seen) {
+    const auto folder = Dir::open_root(path);
+    const auto st = folder ? folder->stat() : Result<FileStat>(folder.error());
+    if (!st || st->mtime_ns == seen) {
+      return false;
+    }
+    seen = st->mtime_ns;
+    watches.watch_own();
+    return true;
   }
 
   Catalog& catalog;
   StoreWatches watches;
   UniqueFd stop;
   std::int64_t leaves_seen = 0;  // mtime of their folder
+  std::int64_t notes_seen = 0;
   Clock::time_point next_poll;
   Clock::time_point next_check;
   Clock::time_point last_news;

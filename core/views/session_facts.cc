@@ -275,6 +275,7 @@ Result<AttributeList> entry_attributes(const Session& session, Ordinal ordinal) 
 }
 
 Result<AttributeList> session_attributes(const Session& session) {
+  const std::string title = session.title();
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
   const Header& header = index.header();
@@ -282,7 +283,7 @@ Result<AttributeList> session_attributes(const Session& session) {
   add(list, "id", header.id);
   add(list, "agent", guard.agent());
   add(list, "cwd", header.cwd);
-  add(list, "title", header.title);
+  add(list, "title", title);
   if (guard.leaf() != kNoEntry) {
     add(list, "leaf", index.id(guard.leaf()).text);
   }

@@ -231,7 +231,8 @@ constexpr std::size_t kWholeTitle = 100'000;
 
 ContentResult make_session_json(const ViewRequest& request) {
   const Session& session = request.session;
-  const SessionOrigin origin{session.agent(), session.format_name(), session.format().is_plain};
+  const SessionOrigin origin{session.agent(), session.format_name(), session.format().is_plain,
+                             noted_json(*session.noted())};
   return literal_content(session_json(session.head().header, origin));
 }
 
@@ -241,9 +242,9 @@ ContentResult make_title(const ViewRequest& request) {
 }
 
 ContentResult make_tags(const ViewRequest& request) {
-  ASSIGN_OR_RETURN(const auto tags, request.catalog.tags_of(request.session));
+  ASSIGN_OR_RETURN(const auto noted, request.catalog.noted_of(request.session));
   std::string lines;
-  for (const std::string& tag : tags) {
+  for (const std::string& tag : noted->tags) {
     lines += tag + "\n";
   }
   return literal_content(lines);

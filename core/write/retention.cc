@@ -51,12 +51,12 @@ constexpr unsigned kMostDays = 20'000;  // longer than any session can be old
 
 /// Fate::removed if it has neither a label nor a tag.
 Fate fate_by_labels(const Catalog& catalog, const SessionPtr& session, std::string& why) {
-  const auto tags = catalog.tags_of(*session);
-  if (!tags) {
-    why = "its tags cannot be read: " + tags.error().message;
+  const auto noted = catalog.noted_of(*session);
+  if (!noted) {
+    why = "its notes cannot be read: " + noted.error().message;
     return Fate::refused;
   }
-  if (!tags->empty()) {
+  if (!(*noted)->tags.empty() || !(*noted)->labels.empty()) {
     return Fate::labelled;
   }
   if (const auto refreshed = session->refresh(Depth::index); !refreshed) {

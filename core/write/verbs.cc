@@ -43,6 +43,13 @@ constexpr std::string_view kLabelUsage =
     "Write an entry and a label to this file to label the entry, or an entry alone to clear its label.\n"
     "Several lines in one write take effect together or not at all. A new label replaces the old one.\n"
     "As JSON: {\"entry\":\"a1b2c3d4\",\"label\":\"...\",\"force\":true}. In labels/, ln -s, mv and rm do the same.\n";
+/// Where the format has no labels.
+constexpr std::string_view kNotedLabelUsage =
+    "Write an entry and a label to this file to label the entry, or an entry alone to clear its label.\n"
+    "Several lines in one write take effect together or not at all. A new label replaces the old one.\n"
+    "As JSON: {\"entry\":\"a1b2c3d4\",\"label\":\"...\"}. In labels/, ln -s, mv and rm do the same. The agent does not "
+    "see\n"
+    "the labels: arborfs keeps them beside its files, and takes them while the agent runs, too.\n";
 constexpr std::string_view kForkUsage =
     "Write an empty line to this file to copy the session to a new log, or an entry to copy the path to it.\n"
     "As JSON: {\"entry\":\"a1b2c3d4\",\"title\":\"...\",\"force\":true}. Without a title the fork gets the session's "
@@ -464,11 +471,12 @@ const std::vector<Verb>& all_verbs() {
   static const std::vector<Verb> verbs = {
       {"append", Framing::messages, true, kAppendUsage, run_append, judge_append},
       {"branch", Framing::target_and_text, true, kBranchUsage, checked<run_branch>, judge_branch},
-      {"label", Framing::lines, true, kLabelUsage, checked<run_label>},
+      {"label", Framing::lines, true, kLabelUsage, checked<run_label>, nullptr, VerbFile::of_session, true,
+       kNotedLabelUsage},
       {"fork", Framing::lines, false, kForkUsage, checked<run_fork>, nullptr, VerbFile::of_session, true,
        kForeignForkUsage, room_of_fork},
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount, false, "", room_of_new},
-      {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view},
+      {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view, true},
       {"tags", Framing::lines, false, "", checked<run_tags>, nullptr, VerbFile::of_view, true, "", room_elsewhere},
       {"replace", Framing::messages, true, kReplaceUsage, run_replace, judge_replace},
       {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>},

@@ -50,7 +50,7 @@ struct Incoming {
 struct Verb {
   std::string_view name;
   Framing framing = Framing::lines;
-  bool writes_log = true;  // of the subject's session
+  bool writes_log = true;  // of the subject's session, if its format supports the verb
   std::string_view usage;  // see usage_text(); "" for a view
   /// See run_verb().
   Result<Answer> (*run)(Writer& writer, const Subject& subject, std::string text, bool is_json);
@@ -63,6 +63,8 @@ struct Verb {
   /// one that will be refused. Null: what Writer::reserve() reserves.
   std::vector<RoomAt> (*room)(Writer& writer, const Subject& subject, std::string_view text) = nullptr;
   [[nodiscard]] bool is_taken_by(const Format& format) const { return is_for_all || format.takes(name); }
+  /// False for sessions of a format that does not support it, where a verb that is for all changes notes.
+  [[nodiscard]] bool changes_log_of(const Format& format) const { return writes_log && format.takes(name); }
   /// For the sessions of a format.
   [[nodiscard]] std::string_view usage_for(const Format& format) const;
 };

@@ -12,9 +12,12 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/words.h"
+#include "core/json/utf8.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
+#include "core/write/command_text.h"
 #include "core/write/commit.h"
+#include "core/write/resolve_target.h"
 #include "core/write/trash.h"
 
 namespace arborfs {
@@ -240,21 +243,58 @@ Result<void> Writer::move_back(const SessionPtr& session, const LeafMove& move) 
 }
 
 Result<AppendResult> Writer::label(const SessionPtr& session, const std::vector<LabelChange>& changes, bool force) {
-  return pass("label", &Writer::label, session, changes, force);
+  return session->format().takes("label") ? pass("label", &Writer::label, session, changes, force)
+                                          : note_labels(session, changes);
+}
+
+Result<AppendResult> Writer::note_labels(const SessionPtr& session, const std::vector<LabelChange>& changes) {
+  RETURN_IF_ERROR(session->refresh(Depth::index));
+  std::vector<Noted::EntryLabel> wanted;
+  AppendResult last;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    const LogIndex& index = guard.index();
+    for (const LabelChange& change : changes) {
+      ASSIGN_OR_RETURN(Ordinal target, find_target(index, change.target));
+      target = change.label.empty() ? target : named_entry(index, target);
+      const EntryId id = index.id(target);
+      if (id.kind != EntryId::Kind::string) {
+        return Error{Errc::invalid_argument, "the entry has no id by which a label could be kept; label another one"};
+      }
+      wanted.push_back({id.text, change.label});
+      const EntryId parent = index.parent_id(target);
+      last = {id.text, parent.kind == EntryId::Kind::string ? parent.text : ""};
+    }
+  }
+  RETURN_IF_ERROR(catalog_.notes().set_labels(Notes::key_of(*session), wanted, syncs()));
+  session->reload_notes();
+  return last;
 }
 
 Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool force,
                                       std::string_view source) {
-  return pass("title", &Writer::set_title, session, title, force, source);
+  return session->format().takes("title") ? pass("title", &Writer::set_title, session, title, force, source)
+                                          : note_title(session, title, source);
+}
+
+Result<std::string> Writer::note_title(const SessionPtr& session, std::string_view title, std::string_view source) {
+  const bool clears = json::is_valid_utf8(title) && one_line_title(title).empty();
+  ASSIGN_OR_RETURN(const std::string wanted, clears ? Result<std::string>(std::string()) : checked_title(title));
+  if (clears || title_in_force(session->title(), wanted, source) == wanted) {
+    RETURN_IF_ERROR(catalog_.notes().set_title(Notes::key_of(*session), wanted, syncs()));
+    session->reload_notes();
+  }
+  return session->title();
 }
 
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
-  auto tags = catalog_.notes().change_tags(Notes::key_of(*session), change, settings_.durability == Durability::synced);
-  note_outcome(session, "tags", tags ? nullptr : &tags.error());
-  if (tags) {
-    session->publish_touched();
+  const auto noted = catalog_.notes().change_tags(Notes::key_of(*session), change, syncs());
+  note_outcome(session, "tags", noted ? nullptr : &noted.error());
+  if (!noted) {
+    return noted.error();
   }
-  return tags;
+  session->reload_notes();
+  return noted->tags;
 }
 
 Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& target, bool force,

@@ -255,12 +255,15 @@ class Writer {
   [[nodiscard]] virtual Result<void> check_branch(const SessionPtr& session, const std::string& target);
   /// Undoes a move, unless the leaf has been moved again or an entry was appended since.
   virtual Result<void> move_back(const SessionPtr& session, const LeafMove& move);
-  /// All changes or none.
+  /// All changes or none. Where the format has no labels, the session's notes have them, also of a live session; the
+  /// result is then the place of the last entry that was labelled. Errors also, there: those of Notes::set_labels;
+  /// invalid_argument for an entry without an id.
   virtual Result<AppendResult> label(const SessionPtr& session, const std::vector<LabelChange>& changes,
                                      bool force = false);
   /// Control characters become spaces. `source` is "user" or "auto"; an automatic title never replaces a user's, and a
   /// title that is already set is not written again. Returns the title in effect. Errors also: invalid_argument if
-  /// nothing is left, not_utf8, too_large.
+  /// nothing is left, not_utf8, too_large. Where the format has no titles, the session's notes have it, also of a live
+  /// session; there a blank title removes that, and errors also are those of Notes::set_title.
   virtual Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                         std::string_view source = "user");
   /// Of sessions of every agent, also of live ones: tags are no part of a log. Returns the tags after the change.
@@ -346,6 +349,8 @@ class Writer {
   Outcome pass(std::string_view verb, Outcome (Writer::*call)(const SessionPtr&, Parameters...),
                const SessionPtr& session, Rest&&... rest);
   void note_lost_prompt(const Error& error);
+  Result<AppendResult> note_labels(const SessionPtr& session, const std::vector<LabelChange>& changes);
+  Result<std::string> note_title(const SessionPtr& session, std::string_view title, std::string_view source);
   Catalog& catalog_;
   const WriteSettings settings_;
   Memory memory_;

@@ -182,7 +182,7 @@ Result<void> ControlFile::judge_early() {
       return {};
     }
     so_far = stream_.so_far();
-    writes_log = target_.verb->writes_log &&
+    writes_log = target_.verb->writes_log && target_.verb->changes_log_of(target_.subject.session->format()) &&
                  (target_.verb->framing != Framing::target_and_text || stream_.has_text_for_target());
     is_checked = std::exchange(is_checked_, writes_log);
     const std::size_t room = room_for(stream_.waiting_bytes(), so_far.is_json);

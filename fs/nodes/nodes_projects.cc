@@ -377,16 +377,16 @@ Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
   return symlink_attr(node, stable_ino(ref->seed, word_of(node)), CacheTtl::moment, *target, ref->session->mtime_ns());
 }
 
-/// The tags that sessions have. Errors: those of Notes::tags.
+/// The tags that sessions have. Errors: those of Notes::of_agent.
 Result<std::set<std::string, std::less<>>> shown_tags(const Catalog& catalog, const CatalogView& view) {
   std::set<std::string, std::less<>> shown;
-  TagsOfAgents tags(catalog.notes());
+  NotesOfAgents notes(catalog.notes());
   for (const auto& [name, session] : view.by_id) {
-    const Notes::Tags& of_session = tags.of(*session);
+    const Notes::Tags& of_session = notes.of(*session).tags;
     shown.insert(of_session.begin(), of_session.end());
   }
-  if (tags.problem()) {
-    return *tags.problem();
+  if (notes.problem()) {
+    return *notes.problem();
   }
   return shown;
 }
@@ -428,8 +428,8 @@ Result<Child> tag_lookup(MountState& state, RequestContext& /*call*/, NodeId nod
   if (found == view->by_id.end() || found->first != name) {
     return no_such_name();
   }
-  ASSIGN_OR_RETURN(const auto tags, state.catalog.tags_of(*found->second));
-  return has_tag_of(tags, node)
+  ASSIGN_OR_RETURN(const auto noted, state.catalog.noted_of(*found->second));
+  return has_tag_of(noted->tags, node)
              ? Result<Child>(Child{link_node(state, *view, Kind::tag_link, *found->second), CacheTtl::glance})
              : Result<Child>(no_such_name());
 }
@@ -437,14 +437,14 @@ Result<Child> tag_lookup(MountState& state, RequestContext& /*call*/, NodeId nod
 Result<ListingPtr> tag_list(MountState& state, RequestContext& /*call*/, NodeId node) {
   std::vector<NamesSnapshot::Item> items;
   const auto view = state.catalog.view();
-  TagsOfAgents tags(state.catalog.notes());
+  NotesOfAgents notes(state.catalog.notes());
   for (std::uint32_t at = 0; at < view->by_id.size(); ++at) {
-    if (has_tag_of(tags.of(*view->by_id[at].second), node)) {
+    if (has_tag_of(notes.of(*view->by_id[at].second).tags, node)) {
       add_by_id(state, *view, Kind::tag_link, at, items);
     }
   }
-  if (tags.problem()) {
-    return *tags.problem();
+  if (notes.problem()) {
+    return *notes.problem();
   }
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
 }

@@ -165,7 +165,7 @@ _arborfs() {
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
     umount | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --cost --children --quiet --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --label --cost --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
     history) options='--json --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;

@@ -119,7 +119,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from search" -l since -x -a 'toda
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l until -x -a 'today yesterday 1d 1w' -d 'Only entries before'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l role -x -a 'user assistant toolResult' -d 'Only entries of this role'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l tool -x -d 'Only entries that call this tool'
-complete -c arborfs -n "__fish_seen_subcommand_from search" -l label -x -d 'Only entries with this label'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search" -l label -x -d 'Only entries with this label'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l since -x -a 'today yesterday 1d 1w' -d 'List only sessions written since'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l until -x -a 'today yesterday 1d 1w' -d 'List only sessions written before'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l state -x -a 'live maybe quiet' -d 'List only sessions in this state'

@@ -104,7 +104,7 @@ def check_thread(folder, expected):
     equal((folder / "title").read_text().rstrip("\n"), expected["title"] or "", folder)
     equal(status(folder)["damage"], expected["badLines"], folder)
     equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
-    equal(CONTROLS & set(os.listdir(folder)), {"append", "branch", "fork"}, folder)
+    equal(CONTROLS & set(os.listdir(folder)), {"append", "branch", "label", "fork"}, folder)
     for name in os.listdir(folder / "text"):
         assert (folder / "text" / name).read_text().endswith("\n"), name
 

@@ -17,8 +17,8 @@ from mounting import PATIENCE, detach, equal, eventually, visible_within
 from views import damage, status
 
 SAMPLES = Path(__file__).resolve().parent.parent / "goat"
-CONTROLS = {"append", "fork", "checkpoint", "rewind"}
-NOT_HONOURED = {"branch", "label", "replace", "summary"}
+CONTROLS = {"append", "label", "fork", "checkpoint", "rewind"}
+NOT_HONOURED = {"branch", "replace", "summary"}
 
 
 def goat_dir(case, shape="nested"):

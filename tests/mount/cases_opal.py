@@ -54,7 +54,7 @@ def test_opal_sessions_have_the_expected_values(case):
             leaves = {name.split("-", 1)[1] for name in os.listdir(folder / "branches") if "-" in name}
             equal(leaves | {session["activeLeaf"]}, {*session["leaves"], session["activeLeaf"]}, folder)
             equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
-            equal(CONTROLS & set(os.listdir(folder)), {"append", "branch", "fork", "replace"}, "control files")
+            equal(CONTROLS & set(os.listdir(folder)), {"append", "branch", "label", "fork", "replace"}, "control files")
         equal(len(os.listdir(mount / "by-id")), 5, "sessions")
     equal(state_of(opal), before, "the store")
 

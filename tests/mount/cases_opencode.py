@@ -78,7 +78,7 @@ def check_session(folder, session):
     else:
         equal(context_ids(folder / "context.json"), [], folder)
     equal((status(folder)["writable"], status(folder)["problem"]), (True, None), folder)
-    equal(CONTROLS & set(os.listdir(folder)), {"append", "fork", "summary"}, folder)
+    equal(CONTROLS & set(os.listdir(folder)), {"append", "label", "fork", "summary"}, folder)
 
 
 def test_opencode_sessions_have_the_expected_values(case):

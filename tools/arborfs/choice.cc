@@ -103,10 +103,10 @@ Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catal
     }
   }
   if (!line.tag.empty()) {
-    TagsOfAgents tags(catalog.notes());
-    std::erase_if(all, [&](const Listed& of) { return !tags.has(*of.session, line.tag); });
-    if (tags.problem()) {
-      return *tags.problem();
+    NotesOfAgents notes(catalog.notes());
+    std::erase_if(all, [&](const Listed& of) { return !notes.has_tag(*of.session, line.tag); });
+    if (notes.problem()) {
+      return *notes.problem();
     }
     if (all.empty()) {
       return Error{Errc::not_found, "no session has the tag '" + visible_line(line.tag, kTitleCharacters) +

@@ -45,7 +45,7 @@ struct CommandLine {
   std::string tag;    // ls too
   std::string role;
   std::string tool;
-  std::string label;
+  std::string label;   // ls too
   bool print = false;  // resume
 
   std::string by;     // stats; "" for day

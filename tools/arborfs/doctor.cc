@@ -142,7 +142,7 @@ class Doctor {
     }
   }
 
-  /// Their files that are not sessions. Nothing but leftovers is repaired.
+  /// Their files that are not sessions, and notes of sessions that they do not have. Nothing but leftovers is repaired.
   void look_at_stores() {
     for (const auto& store : catalog_.stores()) {
       std::vector<FileFinding> faults = faults_of(*store);
@@ -150,21 +150,32 @@ class Doctor {
       if (faults.empty() && problem && !problem->is_absent) {
         faults.push_back({store->paths().sessions, {"unreadable", problem->words}});
       }
-      for (FileFinding& fault : faults) {
-        fault.finding.text = visible_line(fault.finding.text, kLineLength);
-        const std::string path = visible_line(fault.path, kLineLength);
-        const bool is_same = !reports_.empty() && reports_.back().session.empty() && reports_.back().path == path;
-        if (!is_same) {
-          reports_.push_back({"", path, "", {}, {}, "", 0});
-        }
-        reports_.back().left += fault.finding.is_note ? 0 : 1;
-        reports_.back().findings.push_back(std::move(fault.finding));
-        if (!is_same) {
-          reports_.back().left -= put_leftovers_away(reports_.back());
-        }
+      report(std::move(faults));
+    }
+    const auto trashed = Trash("").list();
+    report(find_notes_of_gone(catalog_, [&](const Notes::Key& key) {
+      return std::any_of(trashed.begin(), trashed.end(), [&](const Trashed& one) {
+        return one.agent == key.agent && (one.place.stem() == key.session || one.place.id_in_name() == key.session);
+      });
+    }));
+    take_back_forks();
+  }
+
+  /// Findings about files, those of one file together.
+  void report(std::vector<FileFinding> faults) {
+    for (FileFinding& fault : faults) {
+      fault.finding.text = visible_line(fault.finding.text, kLineLength);
+      const std::string path = visible_line(fault.path, kLineLength);
+      const bool is_same = !reports_.empty() && reports_.back().session.empty() && reports_.back().path == path;
+      if (!is_same) {
+        reports_.push_back({"", path, "", {}, {}, "", 0});
+      }
+      reports_.back().left += fault.finding.is_note ? 0 : 1;
+      reports_.back().findings.push_back(std::move(fault.finding));
+      if (!is_same) {
+        reports_.back().left -= put_leftovers_away(reports_.back());
       }
     }
-    take_back_forks();
   }
 
   void mend_session(const SessionPtr& session) {

@@ -175,6 +175,9 @@ void Grammar::add_ls() {
       ->option_text("MODEL")
       ->check(needs("a part of a model's name"));
   ls->add_option("--tag", into_.tag, "Only sessions with this tag")->option_text("TAG")->check(needs("a tag"));
+  ls->add_option("--label", into_.label, "Only sessions with an entry that has this label; reads whole logs")
+      ->option_text("LABEL")
+      ->check(needs("a label"));
   ls->add_flag("--cost", into_.cost, "Also show the cost of each session; reads whole logs");
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");

@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/entry/names.h"
 #include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
@@ -37,12 +38,12 @@ struct Row {
   Session::Head head;
   std::string words;  // the opening words, for a session without a title
   std::string state;
-  Notes::Tags tags;
   std::optional<stats::SessionUse> use;  // if --cost or --model is given
+  std::vector<std::string> labelled;     // the entries with the label of --label, as their files are named
 };
 
 Row read_row(const Listed& of, const Catalog& catalog, const AgentLook& look) {
-  Row row{of, of.session->head(), "", "", {}, std::nullopt};
+  Row row{of, of.session->head(), "", "", std::nullopt, {}};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = opening_words(*of.session, kTitleCharacters).text;
   }
@@ -105,11 +106,14 @@ std::string json_row(const Row& row) {
       .add("project", row.of.project->name)
       .add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
-  json.add_json("tags", JsonText::array_of(row.tags).str()).add("startedBy", row.of.starter);
+  json.add_json("tags", JsonText::array_of(row.of.session->noted()->tags).str()).add("startedBy", row.of.starter);
   has_size(row) ? json.add("bytes", row.head.stat.size) : json.add_json("bytes", "null");
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
   if (row.use) {
     add_use(row, json);
+  }
+  if (!row.labelled.empty()) {
+    json.add_json("labelled", JsonText::array_of(row.labelled).str());
   }
   json.add("state", row.state).add("problem", head_problem(row.head)).add("log", log_path(*row.of.session));
   return json.str();
@@ -130,11 +134,14 @@ Style style_of(const Row& row) {
                                          : Style::plain;
 }
 
-void print_table(const std::vector<Row>& rows, bool with_cost, const Catalog& catalog, Terminal& io) {
+void print_table(const std::vector<Row>& rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
   std::vector<Table::Column> columns{{"MODIFIED"},           {"SESSION"},    {"AGENT"}, {"PROJECT", false, true},
                                      {"TITLE", false, true}, {"SIZE", true}, {"STATE"}};
-  if (with_cost) {
+  if (line.cost) {
     columns.insert(std::prev(columns.end()), {"COST", true});
+  }
+  if (!line.label.empty()) {
+    columns.push_back({"ENTRY", false, true});
   }
   Table table(columns);
   const auto view = catalog.view();
@@ -147,8 +154,11 @@ void print_table(const std::vector<Row>& rows, bool with_cost, const Catalog& ca
                                    title_of(row),
                                    has_size(row) ? size_words(row.head.stat.size) : "-",
                                    row.state};
-    if (with_cost) {
+    if (line.cost) {
       cells.insert(std::prev(cells.end()), cost_words(cost_of(row), row.use && row.use->row.has_partial_cost()));
+    }
+    if (!line.label.empty()) {
+      cells.push_back(join_words(row.labelled));
     }
     table.add(std::move(cells));
   }
@@ -172,14 +182,10 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
     looks.push_back(AgentLook::recent(*store));
   }
   std::vector<Row> rows(sessions.size());
-  TagsOfAgents tags(catalog.notes());
   parallel_for(sessions.size(), [&](std::size_t i) {
     rows[i] = read_row(sessions[i], catalog, *looks[sessions[i].session->store_number()]);
     progress.step();
   });
-  for (Row& row : rows) {
-    row.tags = tags.of(*row.of.session);
-  }
   return rows;
 }
 
@@ -193,8 +199,8 @@ void read_uses(std::vector<Row>& rows, Terminal& io) {
   });
 }
 
-/// The sessions that the options select, except --state, --model and --limit. Errors: not_found if a filter leaves
-/// none.
+/// The sessions that the options select, except --state, --label, --model and --limit. Errors: not_found if a filter
+/// leaves none.
 Result<std::vector<Listed>> sessions_to_list(const CommandLine& line, const Catalog& catalog) {
   ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
   if (!line.children) {
@@ -220,10 +226,43 @@ bool has_used(const Row& row, const std::string& part) {
                      [&](const std::string& model) { return ::strcasestr(model.c_str(), part.c_str()) != nullptr; });
 }
 
-/// The sessions that --state and --model select. Errors: not_found if none used the model.
+/// The entries with this label. Reads the whole log, where that may have labels.
+std::vector<std::string> labelled_in(Session& session, const std::string& label) {
+  const auto& noted = session.noted()->labels;
+  const bool may_have = session.format().takes("label") ||
+                        std::any_of(noted.begin(), noted.end(), [&](const auto& one) { return one.text == label; });
+  const auto guard = may_have && session.refresh(Depth::index) ? session.read() : std::nullopt;
+  std::vector<std::string> found;
+  for (const Label& one : guard ? guard->index().labels() : std::vector<Label>()) {
+    const Ordinal entry = one.text == label ? guard->index().find(one.target) : kNoEntry;
+    if (entry != kNoEntry) {
+      found.push_back(names::entry_stem(guard->index(), entry));
+    }
+  }
+  return found;
+}
+
+/// Errors: not_found if no session has an entry with the label.
+Result<void> keep_labelled(std::vector<Row>& rows, const std::string& label, Terminal& io) {
+  Progress progress(io, "reading sessions", rows.size());
+  parallel_for(rows.size(), [&](std::size_t i) {
+    rows[i].labelled = labelled_in(*rows[i].of.session, label);
+    progress.step();
+  });
+  std::erase_if(rows, [](const Row& row) { return row.labelled.empty(); });
+  return rows.empty() ? Result<void>(Errc::not_found, "no session has an entry with the label '" +
+                                                          visible_line(label, kTitleCharacters) +
+                                                          "'; label one by: arborfs label SESSION ENTRY LABEL")
+                      : Result<void>();
+}
+
+/// The sessions that --state, --label and --model select. Errors: not_found if none has the label or used the model.
 Result<std::vector<Row>> selected_rows(std::vector<Row> rows, const CommandLine& line, Terminal& io) {
   if (!line.state.empty()) {
     std::erase_if(rows, [&](const Row& row) { return row.state != line.state; });
+  }
+  if (!line.label.empty() && !rows.empty()) {
+    RETURN_IF_ERROR(keep_labelled(rows, line.label, io));
   }
   if (line.model.empty() || rows.empty()) {
     return rows;
@@ -258,7 +297,7 @@ void print_rows(std::vector<Row> rows, const CommandLine& line, const Catalog& c
   if (line.cost && line.model.empty()) {
     read_uses(rows, io);
   }
-  line.json ? print_json(rows, io) : print_table(rows, line.cost, catalog, io);
+  line.json ? print_json(rows, io) : print_table(rows, line, catalog, io);
 }
 
 }  // namespace
@@ -273,7 +312,7 @@ int run_ls(const CommandLine& line, Terminal& io) {
     return fail(io, found.error());
   }
   std::vector<Listed> sessions = std::move(found).value();
-  const bool reads_to_choose = !line.state.empty() || !line.model.empty();  // before the limit
+  const bool reads_to_choose = !line.state.empty() || !line.label.empty() || !line.model.empty();  // before the limit
   std::vector<Row> rows;
   if (reads_to_choose) {
     auto selected = selected_rows(read_rows(sessions, **catalog, io), line, io);

@@ -77,8 +77,7 @@ Facts gather(const Opened& opened) {
   Facts facts;
   facts.of = opened.of;
   facts.agent = session.agent();
-  const auto tags = opened.catalog->tags_of(session);
-  facts.tags = tags ? *tags : Notes::Tags();
+  facts.tags = session.noted()->tags;
   facts.header = session.head().header;
   facts.status = session_status(session, *opened.catalog);
   facts.log = log_path(session);

@@ -282,6 +282,15 @@ int run_title(const CommandLine& line, Terminal& io) {
   return run_words("title", "title", line, io);
 }
 
+namespace {
+
+Result<Noted::Tags> tags_of(const Opened& opened) {
+  ASSIGN_OR_RETURN(const auto noted, opened.catalog->noted_of(*opened.of.session));
+  return noted->tags;
+}
+
+}  // namespace
+
 int run_tag(const CommandLine& line, Terminal& io) {
   const auto opened = open_session(line, Depth::head, io);
   if (!opened) {
@@ -290,7 +299,7 @@ int run_tag(const CommandLine& line, Terminal& io) {
   const bool changes = !line.query.empty() || !line.removed_tags.empty();
   const auto tags = changes ? make_writer(*opened->catalog, write_settings(line))
                                   ->change_tags(opened->of.session, {line.query, line.removed_tags})
-                            : opened->catalog->tags_of(*opened->of.session);
+                            : tags_of(*opened);
   if (!tags) {
     return fail(io, tags.error());
   }

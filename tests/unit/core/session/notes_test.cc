@@ -1,4 +1,4 @@
-// Tags of sessions: what the file of notes has, who may change it at once, and what stays in it.
+// Tags, titles and labels of sessions: what the file of notes has, who may change it at once, and what stays in it.
 #include "core/session/notes.h"
 
 #include <gmock/gmock.h>
@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using Label = Noted::EntryLabel;
 
 class NotesTest : public ::testing::Test {
  protected:
@@ -38,28 +39,29 @@ class NotesTest : public ::testing::Test {
 };
 
 TEST_F(NotesTest, TagsAreAddedRemovedAndReplaced) {
-  EXPECT_THAT(*notes.change_tags({"claude", "s1"}, {{"green", "blue"}, {}}, true), ElementsAre("blue", "green"));
-  EXPECT_THAT(*notes.change_tags({"claude", "s1"}, {{"red"}, {"green", "absent"}}, true), ElementsAre("blue", "red"));
-  EXPECT_THAT(*notes.change_tags({"claude", "s2"}, {{"red"}, {}}, true), ElementsAre("red"));
-  EXPECT_THAT(*notes.tags(Notes::Key{"claude", "s1"}), ElementsAre("blue", "red"));
-  EXPECT_THAT(*notes.tags(Notes::Key{"claude", "s3"}), IsEmpty());
-  EXPECT_THAT(*notes.tags(Notes::Key{"codex", "s1"}), IsEmpty());
-  EXPECT_THAT(*notes.change_tags({"claude", "s1"}, {{"new", "new"}, {}, true}, true), ElementsAre("new"));
+  EXPECT_THAT(notes.change_tags({"claude", "s1"}, {{"green", "blue"}, {}}, true)->tags, ElementsAre("blue", "green"));
+  EXPECT_THAT(notes.change_tags({"claude", "s1"}, {{"red"}, {"green", "absent"}}, true)->tags,
+              ElementsAre("blue", "red"));
+  EXPECT_THAT(notes.change_tags({"claude", "s2"}, {{"red"}, {}}, true)->tags, ElementsAre("red"));
+  EXPECT_THAT((*notes.of({"claude", "s1"}))->tags, ElementsAre("blue", "red"));
+  EXPECT_THAT((*notes.of({"claude", "s3"}))->tags, IsEmpty());
+  EXPECT_THAT((*notes.of({"codex", "s1"}))->tags, IsEmpty());
+  EXPECT_THAT(notes.change_tags({"claude", "s1"}, {{"new", "new"}, {}, true}, true)->tags, ElementsAre("new"));
   EXPECT_EQ(bytes(), "{\"session\":\"s1\",\"tags\":[\"new\"]}\n{\"session\":\"s2\",\"tags\":[\"red\"]}\n");
 }
 
 TEST_F(NotesTest, AnotherObjectSeesChangesAtOnce) {
   const Notes other(folder(), Disk::real());
-  EXPECT_THAT(*other.tags(Notes::Key{"claude", "s1"}), IsEmpty());
+  EXPECT_THAT((*other.of({"claude", "s1"}))->tags, IsEmpty());
   ASSERT_TRUE(notes.change_tags({"claude", "s1"}, {{"blue"}, {}}, true));
-  EXPECT_THAT(*other.tags(Notes::Key{"claude", "s1"}), ElementsAre("blue"));
+  EXPECT_THAT((*other.of({"claude", "s1"}))->tags, ElementsAre("blue"));
   ASSERT_TRUE(notes.change_tags({"claude", "s1"}, {{}, {"blue"}}, true));
-  EXPECT_THAT(*other.tags(Notes::Key{"claude", "s1"}), IsEmpty());
+  EXPECT_THAT((*other.of({"claude", "s1"}))->tags, IsEmpty());
 }
 
 TEST_F(NotesTest, WhatThisVersionDoesNotKnowStays) {
   write("not JSON\n{\"session\":\"s1\",\"later\":{\"a\":1},\"tags\":[\"old\",7,\"b/ad\"]}\n{\"other\":true}\n");
-  EXPECT_THAT(*notes.tags(Notes::Key{"claude", "s1"}), ElementsAre("old"));
+  EXPECT_THAT((*notes.of({"claude", "s1"}))->tags, ElementsAre("old"));
   ASSERT_TRUE(notes.change_tags({"claude", "s1"}, {{"new"}, {}}, true));
   EXPECT_EQ(
       bytes(),
@@ -78,19 +80,77 @@ TEST_F(NotesTest, WordsThatAreNoFolderNamesAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(NotesTest, NoTagIsLostWhereAHundredChangeThemAtOnce) {
+TEST_F(NotesTest, NothingIsLostWhereAHundredChangeNotesAtOnce) {
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 100; ++writer) {
     writers.emplace_back([this, writer] {
       Notes own(folder(), Disk::real());
-      const auto done = own.change_tags({"claude", "s1"}, {{"t" + std::to_string(writer)}, {}}, false);
+      const std::string name = "t" + std::to_string(writer);
+      const auto done = writer % 2 == 0 ? own.change_tags({"claude", "s1"}, {{name}, {}}, false)
+                                        : own.set_labels({"claude", "s1"}, {{name, "label"}}, false);
       EXPECT_TRUE(done) << done.error().message;
     });
   }
   for (std::thread& writer : writers) {
     writer.join();
   }
-  EXPECT_EQ(notes.tags(Notes::Key{"claude", "s1"})->size(), 100U);
+  const auto noted = *notes.of({"claude", "s1"});
+  EXPECT_EQ(noted->tags.size(), 50U);
+  EXPECT_EQ(noted->labels.size(), 50U);
+}
+
+TEST_F(NotesTest, ATitleAndLabelsStandBesideTags) {
+  ASSERT_TRUE(notes.change_tags({"claude", "s1"}, {{"blue"}, {}}, true));
+  ASSERT_TRUE(notes.set_title({"claude", "s1"}, "Kites", true));
+  ASSERT_TRUE(notes.set_labels({"claude", "s1"}, {{"e1", "start"}, {"e2", "wrong turn"}}, true));
+  EXPECT_EQ(bytes(), R"({"session":"s1","tags":["blue"],"title":"Kites","labels":{"e1":"start","e2":"wrong turn"}})"
+                     "\n");
+  const auto noted = *notes.of({"claude", "s1"});
+  EXPECT_EQ(noted->title, "Kites");
+  EXPECT_THAT(noted->labels, ElementsAre(Label{"e1", "start"}, Label{"e2", "wrong turn"}));
+  EXPECT_EQ(noted_json(*noted), R"({"tags":["blue"],"title":"Kites","labels":{"e1":"start","e2":"wrong turn"}})");
+  EXPECT_EQ(noted_json(Noted()), "");
+}
+
+TEST_F(NotesTest, ALabelThatIsSetAgainIsTheNewest) {
+  ASSERT_TRUE(notes.set_labels({"claude", "s1"}, {{"e1", "a"}, {"e2", "b"}, {"e3", "c"}}, true));
+  EXPECT_THAT(notes.set_labels({"claude", "s1"}, {{"e1", "z"}, {"e2", ""}, {"absent", ""}}, true)->labels,
+              ElementsAre(Label{"e3", "c"}, Label{"e1", "z"}));
+  EXPECT_THAT((*notes.of({"claude", "s1"}))->labels, ElementsAre(Label{"e3", "c"}, Label{"e1", "z"}));
+  EXPECT_EQ(notes.set_title({"claude", "s1"}, "", true)->title, "");
+}
+
+TEST_F(NotesTest, LabelsThatNobodyCouldReadAreRefused) {
+  EXPECT_EQ(notes.set_labels({"claude", "s1"}, {{"e1", "\xff"}}, true).error().code, Errc::not_utf8);
+  EXPECT_EQ(notes.set_labels({"claude", "s1"}, {{"e1", std::string(4097, 'a')}}, true).error().code, Errc::too_large);
+  std::vector<Label> many;
+  for (std::size_t i = 0; i <= Notes::kMostLabels; ++i) {
+    many.push_back({"e" + std::to_string(i), "x"});
+  }
+  EXPECT_EQ(notes.set_labels({"claude", "s1"}, many, true).error().code, Errc::invalid_argument);
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(NotesTest, LabelsOfLaterVersionsStay) {
+  write(R"({"session":"s1","labels":{"e1":{"color":1},"e2":"b","e\u0033":"c"}})"
+        "\n");
+  EXPECT_THAT((*notes.of({"claude", "s1"}))->labels, ElementsAre(Label{"e2", "b"}, Label{"e3", "c"}));
+  ASSERT_TRUE(notes.set_labels({"claude", "s1"}, {{"e4", "d\"\n"}}, true));
+  EXPECT_EQ(bytes(), R"({"session":"s1","labels":{"e1":{"color":1},"e2":"b","e3":"c","e4":"d\"\n"}})"
+                     "\n");
+}
+
+TEST_F(NotesTest, LinesOfOneSessionBecomeOneWhereTheyChange) {
+  write(R"({"session":"s1","title":"Old","labels":{"e1":"a"}})"
+        "\n"
+        R"({"session":"s1","title":"New","tags":["t"],"labels":{"e1":"b"}})"
+        "\n");
+  EXPECT_EQ((*notes.of({"claude", "s1"}))->title, "New");
+  ASSERT_TRUE(notes.set_labels({"claude", "s1"}, {{"e2", "c"}}, true));
+  EXPECT_EQ(bytes(), R"({"session":"s1","title":"New","labels":{"e1":"b","e2":"c"},"tags":["t"]})"
+                     "\n"
+                     R"({"session":"s1","title":"","tags":[],"labels":{}})"
+                     "\n");
 }
 
 TEST_F(NotesTest, EachFailingCallLeavesTheNotesAsTheyWere) {
@@ -117,14 +177,14 @@ TEST_F(NotesTest, NotesThatCannotBeReadAreNoEmptyNotes) {
   write("{\"session\":\"s1\",\"tags\":[\"a\"]}\n");
   std::filesystem::rename(path(), folder() + "/elsewhere");
   std::filesystem::create_symlink("elsewhere", path());
-  EXPECT_FALSE(notes.tags("claude"));
+  EXPECT_FALSE(notes.of_agent("claude"));
   EXPECT_FALSE(notes.change_tags({"claude", "s1"}, {{"b"}, {}}, true));
 }
 
 TEST_F(NotesTest, LinesOfOneSessionCountTogether) {
   write("{\"session\":\"s1\",\"tags\":[\"a\"]} \r\n{\"session\":\"s1\",\"x\":1,\"tags\":[\"b\"]}\n");
-  EXPECT_THAT(*notes.tags(Notes::Key{"claude", "s1"}), ElementsAre("a", "b"));
-  EXPECT_THAT(*notes.change_tags({"claude", "s1"}, {{}, {"a"}}, true), ElementsAre("b"));
+  EXPECT_THAT((*notes.of({"claude", "s1"}))->tags, ElementsAre("a", "b"));
+  EXPECT_THAT(notes.change_tags({"claude", "s1"}, {{}, {"a"}}, true)->tags, ElementsAre("b"));
   EXPECT_THAT(bytes(), ::testing::HasSubstr("\"x\":1"));
 }
 
@@ -135,13 +195,13 @@ TEST_F(NotesTest, ASessionHasAHundredTagsAtMost) {
   }
   EXPECT_EQ(notes.change_tags({"claude", "s1"}, {many, {}}, true).error().code, Errc::invalid_argument);
   many.pop_back();
-  EXPECT_EQ(notes.change_tags({"claude", "s1"}, {many, {}}, true)->size(), 100U);
+  EXPECT_EQ(notes.change_tags({"claude", "s1"}, {many, {}}, true)->tags.size(), 100U);
 }
 
 TEST_F(NotesTest, WithoutAFolderTheyAreKeptInMemory) {
   Notes in_memory("", Disk::real());
   ASSERT_TRUE(in_memory.change_tags({"claude", "s1"}, {{"blue"}, {}}, true));
-  EXPECT_THAT(*in_memory.tags(Notes::Key{"claude", "s1"}), ElementsAre("blue"));
+  EXPECT_THAT((*in_memory.of({"claude", "s1"}))->tags, ElementsAre("blue"));
 }
 
 TEST_F(NotesTest, InMemoryNoTagIsLostEither) {
@@ -160,7 +220,7 @@ TEST_F(NotesTest, InMemoryNoTagIsLostEither) {
   for (std::thread& writer : writers) {
     writer.join();
   }
-  EXPECT_EQ(in_memory.tags(Notes::Key{"claude", "s1"})->size(), std::size_t{kWriters} * kTagsEach);
+  EXPECT_EQ((*in_memory.of({"claude", "s1"}))->tags.size(), std::size_t{kWriters} * kTagsEach);
 }
 
 TEST_F(NotesTest, InMemoryTooManyAreRefusedToo) {
@@ -170,7 +230,7 @@ TEST_F(NotesTest, InMemoryTooManyAreRefusedToo) {
     many.push_back("t" + std::to_string(i));
   }
   EXPECT_EQ(in_memory.change_tags({"claude", "s1"}, {many, {}}, false).error().code, Errc::invalid_argument);
-  EXPECT_THAT(*in_memory.tags(Notes::Key{"claude", "s1"}), IsEmpty());
+  EXPECT_THAT((*in_memory.of({"claude", "s1"}))->tags, IsEmpty());
 }
 
 }  // namespace

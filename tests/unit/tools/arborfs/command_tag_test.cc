@@ -1,7 +1,8 @@
-// arborfs tag: tags of sessions of agents that arborfs only reads, and what selects by them.
+// arborfs tag, and arborfs label for agents whose files have no labels: notes of sessions, and what selects by them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,44 @@ TEST_F(CommandTag, SessionsAreChosenByTag) {
   EXPECT_THAT(terminal.out.str(), ::testing::Not(HasSubstr(kTwo)));
   EXPECT_EQ(run({"ls", "--tag", "red"}), kFailed);
   EXPECT_THAT(terminal.err.str(), HasSubstr("arborfs tag SESSION TAG"));
+}
+
+TEST_F(CommandTag, LabelsAreNotedWhereTheAgentHasNone) {
+  EXPECT_EQ(out({"label", kOne, "last-user", "asked"}), "a\n");
+  EXPECT_EQ(out({"label", kOne, "leaf", "asked", "--json"}), "{\"id\":\"a\",\"parentId\":null}\n");
+  EXPECT_THAT(out({"tree", kOne}), HasSubstr("[asked]"));
+  EXPECT_THAT(out({"text", kOne, "asked"}), HasSubstr("find the kite"));
+  EXPECT_EQ(out({"ls", "--label", "asked", "-q"}), std::string(kOne) + "\n");
+  EXPECT_THAT(out({"ls", "--label", "asked", "--json"}), HasSubstr("\"labelled\":[\"000001-user-a\"]"));
+  EXPECT_THAT(out({"ls", "--label", "asked"}), HasSubstr("000001-user-a"));
+  EXPECT_THAT(out({"search", "label:asked", "--json"}), HasSubstr(kOne));
+  EXPECT_THAT(terminal.out.str(), ::testing::Not(HasSubstr(kTwo)));
+  out({"label", kOne, "asked"});
+  EXPECT_EQ(run({"ls", "--label", "asked"}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("arborfs label SESSION ENTRY LABEL"));
+  EXPECT_EQ(run({"label", kOne, "#7", "x"}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("no entry of the session has this name"));
+}
+
+TEST_F(CommandTag, LabelledSessionsAreNotPruned) {
+  out({"label", kOne, "#1", "keep"});
+  out({"prune", "--keep-days", "0", "--keep-count", "0", "-y"});
+  EXPECT_EQ(out({"ls", "-q"}), std::string(kOne) + "\n");
+}
+
+TEST_F(CommandTag, NotesOfASessionThatIsGoneStayAndAreSaid) {
+  out({"label", kTwo, "#1", "keep"});
+  out({"tag", kTwo, "blue"});
+  const std::filesystem::path log = claude.sessions() / "../projects/-work" / (std::string(kTwo) + ".jsonl");
+  std::filesystem::rename(log, scratch.root() + "/kept");
+  EXPECT_THAT(out({"doctor"}), HasSubstr("noted_session_gone: arborfs keeps 1 tag and 1 label for the session " +
+                                         std::string(kTwo) + " of claude, which is not there any more"));
+  EXPECT_THAT(terminal.out.str(), HasSubstr("notes/claude.jsonl"));
+  EXPECT_THAT(terminal.out.str(), HasSubstr("no damage found, 1 note"));
+  std::filesystem::rename(scratch.root() + "/kept", log);
+  EXPECT_THAT(out({"doctor"}), HasSubstr("no damage found\n"));
+  EXPECT_EQ(out({"tag", kTwo}), "blue\n");
+  EXPECT_THAT(out({"tree", kTwo}), HasSubstr("[keep]"));
 }
 
 }  // namespace
