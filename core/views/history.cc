@@ -115,8 +115,10 @@ std::string formatted(const char* format, const std::tm& time) {
   return {text.data(), std::strftime(text.data(), text.size(), format, &time)};
 }
 
-void add_prompt(const Prompt& prompt, const std::tm& local, std::string& text) {
+/// The agent is named if prompts of others may be beside it; else it is "".
+void add_prompt(const Prompt& prompt, std::string_view agent, const std::tm& local, std::string& text) {
   text += "\n## " + formatted("%H:%M:%S", local);
+  text.append(agent.empty() ? "" : "  ").append(agent);
   text += prompt.cwd.empty() ? "" : "  " + visible_line(prompt.cwd, kLongestPath);
   text += prompt.session.empty() ? "" : "  " + visible_line(prompt.session, kLongestPath);
   text += "\n\n" + visible(prompt.text);
@@ -132,7 +134,7 @@ class DayTexts {
     kept_ = 0;
   }
 
-  void take(const Prompt& prompt) {
+  void take(const Prompt& prompt, std::string_view agent = "") {
     const std::tm local = local_time(prompt.time_s);
     const std::uint32_t number = day_of(local);
     if (days_.empty() || days_.back().number != number) {
@@ -145,7 +147,7 @@ class DayTexts {
       text_ = "# " + name_of_day(number) + "\n";
     }
     days_.back().span.first_s = prompt.time_s;
-    add_prompt(prompt, local, text_);
+    add_prompt(prompt, agent, local, text_);
   }
 
   void finish() {
@@ -168,14 +170,14 @@ class DayTexts {
   std::size_t kept_ = 0;  // the bytes of the texts of all finished days
 };
 
-/// The histories that exist, or cannot be looked at.
-std::vector<const PromptHistory*> histories_of(const StoreSet& stores) {
-  std::vector<const PromptHistory*> all;
+/// The histories that exist, or cannot be looked at, with their agents.
+std::vector<std::pair<std::string_view, const PromptHistory*>> histories_of(const StoreSet& stores) {
+  std::vector<std::pair<std::string_view, const PromptHistory*>> all;
   for (const auto& store : stores) {
     const PromptHistory* history = store->prompt_history();
     const auto state = history != nullptr ? history->state() : Result<PromptHistory::State>(Errc::not_found, "");
     if (state || state.error().code != Errc::not_found) {
-      all.push_back(history);
+      all.emplace_back(store->format().agent, history);
     }
   }
   return all;
@@ -191,16 +193,16 @@ Result<void> read_one(const PromptHistory& history, const PromptHistory::Span& s
 }
 
 /// Prompts of several histories have to be sorted, and so kept. `is_whole` is cleared if one could not be read.
-Result<void> read_all(const std::vector<const PromptHistory*>& histories, const PromptHistory::Span& span,
-                      DayTexts& into, bool& is_whole) {
-  std::vector<Prompt> all;
+Result<void> read_all(const std::vector<std::pair<std::string_view, const PromptHistory*>>& histories,
+                      const PromptHistory::Span& span, DayTexts& into, bool& is_whole) {
+  std::vector<Typed> all;
   std::optional<Error> failed;
   std::size_t count = 0;
-  for (const PromptHistory* history : histories) {
-    std::vector<Prompt> found;
-    const auto done = history->read(span, {[&] { found.clear(); },
-                                           [&](Prompt prompt) {
-                                             found.push_back(std::move(prompt));
+  for (const auto& [agent, history] : histories) {
+    std::vector<Typed> found;
+    const auto done = history->read(span, {[&found] { found.clear(); },
+                                           [&found, its = agent](Prompt prompt) {
+                                             found.push_back({its, std::move(prompt)});
                                              return true;
                                            }});
     count += done ? 1 : 0;
@@ -214,16 +216,16 @@ Result<void> read_all(const std::vector<const PromptHistory*>& histories, const 
   }
   is_whole = is_whole && !failed;
   std::stable_sort(all.begin(), all.end(),
-                   [](const Prompt& one, const Prompt& other) { return one.time_s > other.time_s; });
-  for (const Prompt& prompt : all) {
-    into.take(prompt);
+                   [](const Typed& one, const Typed& other) { return one.prompt.time_s > other.prompt.time_s; });
+  for (const auto& [agent, prompt] : all) {
+    into.take(prompt, agent);
   }
   return {};
 }
 
 Result<void> read(const StoreSet& stores, const PromptHistory::Span& span, DayTexts& into, bool& is_whole) {
   const auto histories = histories_of(stores);
-  RETURN_IF_ERROR(histories.size() == 1 ? read_one(*histories.front(), span, into)
+  RETURN_IF_ERROR(histories.size() == 1 ? read_one(*histories.front().second, span, into)
                                         : read_all(histories, span, into, is_whole));
   into.finish();
   return {};

@@ -78,8 +78,8 @@ struct Days {
 /// those of PromptHistory::read but not_found, if none can be read.
 Result<Days> prompt_days(const StoreSet& stores);
 
-/// The prompts of the day, newest first: for each a heading with time, working directory and session, and the text.
-/// Control characters are made visible. Errors: as prompt_days.
+/// The prompts of the day, newest first: for each a heading with time, agent (if several have a history), working
+/// directory and session, and the text. Control characters are made visible. Errors: as prompt_days.
 Result<std::string> text_of(const StoreSet& stores, const Day& day);
 
 // The days that history/ shows. They serve requests until a history changes. Thread-safe; mutex_ is a leaf and is not

@@ -111,6 +111,19 @@ def test_reading_changes_nothing(case):
     database.close()
 
 
+def test_prompts_of_several_agents_name_theirs(case):
+    """Where two agents have a history, each prompt of a day says to which of them it was typed."""
+    database = typed(case)
+    add(database, "one", 1771237230)
+    claude = case.new_path("claude")
+    (claude / "projects").mkdir(parents=True)
+    (claude / "history.jsonl").write_text(json.dumps({"display": "two", "pastedContents": {}, "timestamp": 1771237290000,
+                                                      "project": "/srv/shop", "sessionId": "s1"}) + "\n")
+    with case.mount("ro", f"store=claude={claude}") as mount:
+        equal((mount / "history" / "2026-02-16.md").read_text(),
+              "# 2026-02-16\n\n## 10:21:30  claude  /srv/shop  s1\n\ntwo\n\n## 10:20:30  omp  /srv/shop\n\none\n")
+
+
 def test_a_damaged_database_fails_alone(case):
     """A damaged history.db makes history/ fail, and nothing else."""
     (case.agent.path / "history.db").write_bytes(b"x" * 4096)
