@@ -128,7 +128,8 @@ def test_codex_thread_is_removed_and_restored(case):
         equal([path for path in rollouts(codex) if REVERTED in path.name or FORKED in path.name], [], "files")
         equal(rows(codex, "name", FORKED), [("A fork",)], "the row stays")
         for line in json.loads(case.arborfs("trash", "--json").stdout):
-            case.arborfs("restore", "--store", f"codex={codex}", line["name"])
+            said = case.arborfs("restore", "--store", f"codex={codex}", line["name"]).stdout.decode()
+            assert os.path.isfile(said.removeprefix("restored ").rstrip("\n")), said
     equal(rollouts(codex), before, "the store")
     with case.mount(f"store=codex={codex}") as mount:
         equal((mount / "by-id" / FORKED / "title").read_text(), "A fork\n", "the name")

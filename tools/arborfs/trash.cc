@@ -174,6 +174,7 @@ Result<std::string> restore(const Trash& trash, const Trashed& trashed, const St
   if (!written.empty()) {
     ErasedEntries(state_path(""), store->paths().sessions, Disk::real()).acknowledge(trashed.place.file, written);
   }
+  static_cast<void>(store->logs(trashed.place.folder, nullptr));  // so that it knows the files that are back
   return store->path_of(trashed.place);
 }
 
