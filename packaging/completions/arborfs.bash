@@ -63,7 +63,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
-      mount | umount | ls | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
+      mount | umount | ls | du | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
         append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
@@ -159,13 +159,13 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion'
+      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
     umount | completion) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --label --cost --children --quiet --help' ;;
+    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --label --cost --size --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
     history) options='--json --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
@@ -206,7 +206,7 @@ _arborfs() {
     restore)
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_trash)" -- "$cur")
       ;;
-    doctor | rm)
+    doctor | du | rm)
       _arborfs_offer_sessions "${stores[@]}"
       ;;
     checkpoint)

@@ -59,11 +59,12 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion
+set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a umount -d 'Unmount the sessions'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a du -d 'Show what sessions and projects occupy'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a ls -d 'List the sessions, most recently written first'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Show one session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw the tree of a session'
@@ -96,7 +97,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores
+set -l store mount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -124,6 +125,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -l since -x -a 'today ye
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l until -x -a 'today yesterday 1d 1w' -d 'List only sessions written before'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l state -x -a 'live maybe quiet' -d 'List only sessions in this state'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l model -x -d 'List only sessions that used this model'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -l size -d 'Also show what each session occupies'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l cost -d 'Also show the cost of each session'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
@@ -165,6 +167,6 @@ complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also re
 complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind protect; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from context text branch label fork; and __arborfs_has_given 1" -f -k -a '(__arborfs_entries)'
 complete -c arborfs -n "__fish_seen_subcommand_from show tree context text tail resume append branch label title tag summary fork rewind protect" -f
-complete -c arborfs -n "__fish_seen_subcommand_from rm doctor" -f -k -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from rm doctor du" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

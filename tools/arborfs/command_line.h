@@ -37,6 +37,7 @@ struct CommandLine {
   bool children = false;  // ls
   std::string state;      // ls: live, maybe, quiet
   bool cost = false;      // ls
+  bool size = false;      // ls
 
   std::vector<std::string> query;  // search, history, resume; tag: those to add
   /// The words of the query, separated by blanks.
@@ -45,7 +46,7 @@ struct CommandLine {
   std::string tag;    // ls too
   std::string role;
   std::string tool;
-  std::string label;   // ls too
+  std::string label;  // ls too
   bool print = false;  // resume
 
   std::string by;     // stats; "" for day
@@ -53,7 +54,7 @@ struct CommandLine {
   std::string until;
 
   std::string session;                // verbs on one session: show to text, append to rewind
-  std::vector<std::string> sessions;  // rm; doctor, empty for all
+  std::vector<std::string> sessions;  // rm; doctor, du: empty for all; du: projects, too
   std::string entry;                  // context, text, append, branch, label, fork
   bool all = false;                   // tail, protect
   bool code = false;                  // text

@@ -179,8 +179,16 @@ void Grammar::add_ls() {
       ->option_text("LABEL")
       ->check(needs("a label"));
   ls->add_flag("--cost", into_.cost, "Also show the cost of each session; reads whole logs");
+  ls->add_flag("--size", into_.size, "Also show what each session occupies, with all that belongs to it");
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
   ls->add_flag("-q,--quiet", into_.only_ids, "Print only the ids, one per line");
+}
+
+void Grammar::add_du() {
+  CLI::App* du = add_with_store("du", run_du, "Show what sessions and projects occupy", Access::look);
+  du->add_option("SESSION", into_.sessions, "Sessions and projects; default: all projects")
+      ->option_text(" ")
+      ->check(needs("a session or a project"));
 }
 
 void Grammar::add_search() {
@@ -219,6 +227,7 @@ void Grammar::add_search() {
 
 void Grammar::add_reading() {
   add_ls();
+  add_du();
   add_search();
   add_history();
   add_stats();

@@ -38,6 +38,7 @@ class Grammar {
   void add_search();
   void add_stats();
   void add_ls();
+  void add_du();
   void add_reading();
   void add_resume();
   CLI::App* durable(CLI::App* sub);

@@ -38,12 +38,13 @@ struct Row {
   Session::Head head;
   std::string words;  // the opening words, for a session without a title
   std::string state;
-  std::optional<stats::SessionUse> use;  // if --cost or --model is given
-  std::vector<std::string> labelled;     // the entries with the label of --label, as their files are named
+  std::optional<stats::SessionUse> use;   // if --cost or --model is given
+  std::vector<std::string> labelled;      // the entries with the label of --label, as their files are named
+  std::optional<std::uint64_t> occupied;  // if --size is given; nothing if it cannot be read
 };
 
 Row read_row(const Listed& of, const Catalog& catalog, const AgentLook& look) {
-  Row row{of, of.session->head(), "", "", std::nullopt, {}};
+  Row row{of, of.session->head(), "", "", std::nullopt, {}, std::nullopt};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = opening_words(*of.session, kTitleCharacters).text;
   }
@@ -99,7 +100,7 @@ void add_use(const Row& row, JsonText& json) {
   }
 }
 
-std::string json_row(const Row& row) {
+std::string json_row(const Row& row, const CommandLine& line) {
   auto json = JsonText::object();
   json.add("session", row.of.id)
       .add("agent", row.of.session->agent())
@@ -112,6 +113,9 @@ std::string json_row(const Row& row) {
   if (row.use) {
     add_use(row, json);
   }
+  if (line.size) {
+    row.occupied ? json.add("occupied", *row.occupied) : json.add_json("occupied", "null");
+  }
   if (!row.labelled.empty()) {
     json.add_json("labelled", JsonText::array_of(row.labelled).str());
   }
@@ -119,10 +123,10 @@ std::string json_row(const Row& row) {
   return json.str();
 }
 
-void print_json(const std::vector<Row>& rows, Terminal& io) {
+void print_json(const std::vector<Row>& rows, const CommandLine& line, Terminal& io) {
   auto all = JsonText::lines();
   for (const auto& row : rows) {
-    all.item_json(json_row(row));
+    all.item_json(json_row(row, line));
   }
   io.out << terminal_safe_json(all.str()) << "\n";
 }
@@ -137,6 +141,9 @@ Style style_of(const Row& row) {
 void print_table(const std::vector<Row>& rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
   std::vector<Table::Column> columns{{"MODIFIED"},           {"SESSION"},    {"AGENT"}, {"PROJECT", false, true},
                                      {"TITLE", false, true}, {"SIZE", true}, {"STATE"}};
+  if (line.size) {
+    columns.insert(std::prev(columns.end()), {"OCCUPIES", true, false, true});
+  }
   if (line.cost) {
     columns.insert(std::prev(columns.end()), {"COST", true});
   }
@@ -154,6 +161,9 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
                                    title_of(row),
                                    has_size(row) ? size_words(row.head.stat.size) : "-",
                                    row.state};
+    if (line.size) {
+      cells.insert(std::prev(cells.end()), row.occupied ? size_words(*row.occupied) : "-");
+    }
     if (line.cost) {
       cells.insert(std::prev(cells.end()), cost_words(cost_of(row), row.use && row.use->row.has_partial_cost()));
     }
@@ -293,11 +303,24 @@ void print_ids(const std::vector<Listed>& sessions, bool json, Terminal& io) {
   io.out << (json ? all.str() + "\n" : "");
 }
 
+void measure(std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
+  Progress progress(io, "measuring sessions", rows.size());
+  const auto view = catalog.view();
+  parallel_for(rows.size(), [&](std::size_t i) {
+    const auto parts = occupied_by(*rows[i].of.session, *view);
+    rows[i].occupied = parts ? std::optional(own_bytes(*parts)) : std::nullopt;
+    progress.step();
+  });
+}
+
 void print_rows(std::vector<Row> rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
   if (line.cost && line.model.empty()) {
     read_uses(rows, io);
   }
-  line.json ? print_json(rows, io) : print_table(rows, line, catalog, io);
+  if (line.size) {
+    measure(rows, catalog, io);
+  }
+  line.json ? print_json(rows, line, io) : print_table(rows, line, catalog, io);
 }
 
 }  // namespace

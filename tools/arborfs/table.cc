@@ -8,6 +8,7 @@
 #include <ctime>
 #include <iterator>
 #include <numeric>
+#include <type_traits>
 
 namespace arborfs::cli {
 namespace {
@@ -155,7 +156,37 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
   return text;
 }
 
+bool Table::is_tight(std::size_t width) const {
+  const auto whole = widths(0);
+  const auto fitted = widths(width);
+  bool is_tight = false;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    is_tight = is_tight || (columns_[i].flexible && fitted[i] < std::min(whole[i], kRoomy));
+  }
+  return is_tight;
+}
+
+Table Table::without_optional() const {
+  const auto kept = [this](const auto& cells) {
+    std::decay_t<decltype(cells)> few;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!columns_[i].optional) {
+        few.push_back(cells[i]);
+      }
+    }
+    return few;
+  };
+  Table few(kept(columns_));
+  std::transform(rows_.begin(), rows_.end(), std::back_inserter(few.rows_), kept);
+  return few;
+}
+
 std::vector<std::string> Table::lines(std::size_t width) const {
+  const bool has_optional =
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& one) { return one.optional; });
+  if (has_optional && is_tight(width)) {
+    return without_optional().lines(width);
+  }
   const auto fitted = widths(width);
   std::vector<std::string> headings;
   for (const auto& column : columns_) {

@@ -33,6 +33,7 @@ class Table {
     std::string heading;
     bool right = false;     // numbers
     bool flexible = false;  // is cut if the rows do not fit
+    bool optional = false;  // is left out if the flexible ones would else have fewer than kRoomy columns
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
@@ -42,8 +43,11 @@ class Table {
 
  private:
   static constexpr std::size_t kLeast = 8;
+  static constexpr std::size_t kRoomy = 20;
   static constexpr std::size_t kGap = 2;
   [[nodiscard]] std::vector<std::size_t> widths(std::size_t width) const;
+  [[nodiscard]] bool is_tight(std::size_t width) const;
+  [[nodiscard]] Table without_optional() const;
   [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -9,6 +9,7 @@ namespace arborfs::cli {
 int run_mount(const CommandLine& line, Terminal& io);
 int run_umount(const CommandLine& line, Terminal& io);
 int run_ls(const CommandLine& line, Terminal& io);
+int run_du(const CommandLine& line, Terminal& io);
 int run_show(const CommandLine& line, Terminal& io);
 int run_tree(const CommandLine& line, Terminal& io);
 int run_context(const CommandLine& line, Terminal& io);
