@@ -233,8 +233,8 @@ class Replacement {
   }
   /// Removes what the temporary name leads to: the new file, or the old one that was replaced.
   void clear() {
-    if (!holds_theirs_) {
-      static_cast<void>(disk_.remove(folder_, fresh_));
+    if (!holds_theirs_ && !disk_.remove(folder_, fresh_)) {
+      static_cast<void>(disk_.remove(folder_, fresh_));  // it would stay for the doctor
     }
   }
 

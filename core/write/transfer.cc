@@ -410,12 +410,35 @@ Result<void> copy_shared(Disk& disk, const Dir& store, const Dir& trash, const I
   return to.take_touched(folders, set);
 }
 
+/// The own files when the rest is on the disk. On an error everything is moved back.
+Result<void> move_all(Mover& mover, const Items& items) {
+  const auto move = [&]() -> Result<void> {
+    for (const bool own : {false, true}) {
+      for (const Belonging& item : items) {
+        RETURN_IF_ERROR(item.goes_with_own() == own ? mover.move(item) : Result<void>());
+      }
+      RETURN_IF_ERROR(mover.sync());
+    }
+    return {};
+  };
+  auto done = move();
+  if (!done) {
+    static_cast<void>(mover.undo());
+  }
+  return done;
+}
+
 /// Errors: not_found without an own file.
 Result<void> check_own(const Items& items) {
   return has_own(items) ? Result<void>() : Result<void>(Errc::not_found, "the session is gone");
 }
 
 }  // namespace
+
+Result<void> move_files(Disk& disk, const Dir& from, const Dir& to, const Items& items) {
+  Mover mover(disk, from, to, How::rename, "");
+  return move_all(mover, items);
+}
 
 Result<std::vector<Belonging>> Belongings::left_in_store(const Dir& root, const Dir& /*files*/) {
   ASSIGN_OR_RETURN(auto items, in_store(root));
@@ -618,20 +641,7 @@ Result<void> Transfer::bring(const TrashFolder& there, const Dir& root, const st
                              bool copies) {
   Mover mover(disk_, there.files, root, copies ? How::copy : How::copy_if_apart, there.name);
   mover.clear_draft();
-  const auto move = [&]() -> Result<void> {
-    for (const bool own : {false, true}) {
-      for (const Belonging& item : items) {
-        RETURN_IF_ERROR(item.goes_with_own() == own ? mover.move(item) : Result<void>());
-      }
-      RETURN_IF_ERROR(mover.sync());
-    }
-    return {};
-  };
-  auto done = move();
-  if (!done) {
-    static_cast<void>(mover.undo());
-  }
-  return done;
+  return move_all(mover, items);
 }
 
 /// Nothing if the session is rows, or its store is gone.

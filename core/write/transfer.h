@@ -105,6 +105,11 @@ class NamedBelongings : public Belongings {
   const std::string_view lock_suffix_;
 };
 
+/// Renames files of a session from one folder of a file system to another, the own ones when the rest is on the disk. A
+/// name that both have stays in both. The names are on the disk then. Errors: unsupported across file systems; those of
+/// the disk; what was renamed is renamed back then, as far as the disk allows.
+Result<void> move_files(Disk& disk, const Dir& from, const Dir& to, const std::vector<Belonging>& items);
+
 class Transfer {
  public:
   /// `trash`: its folder, "" for the user's own.

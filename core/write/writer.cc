@@ -323,6 +323,62 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
   return pass("move", &Writer::move, session, cwd, force);
 }
 
+Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
+  return pass("relocate", &Writer::describe_relocation, session, move);
+}
+
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) {
+  return pass("relocate", &Writer::under_lock, session, work);
+}
+
+Result<Relocation> Writer::relocate(const SessionPtr& session, const FolderMove& move) {
+  Relocation made;
+  RETURN_IF_ERROR(under_lock(session, [&]() -> Result<void> {
+    ASSIGN_OR_RETURN(made, describe_relocation(session, move));
+    return make_relocation(session->store(), made, syncs());
+  }));
+  catalog_.relocate(session, made.to);
+  return made;
+}
+
+Result<void> Writer::check_made(const SessionPtr& session, const Relocation& wanted) {
+  RETURN_IF_ERROR(check_no_link(session->store(), session->place()));
+  RETURN_IF_ERROR(check_quiet(session, false));
+  return arborfs::check_relocation(session->store(), wanted);
+}
+
+Result<Relocation> Writer::check_relocation(const SessionPtr& session, const FolderMove& move) {
+  ASSIGN_OR_RETURN(auto wanted, describe_relocation(session, move));
+  RETURN_IF_ERROR(check_made(session, wanted));
+  return wanted;
+}
+
+/// A session that is back already has its old place.
+Result<void> Writer::put_back(const std::vector<Relocation>& made) {
+  std::vector<std::pair<SessionPtr, Relocation>> back;
+  for (auto one = made.rbegin(); one != made.rend(); ++one) {
+    Relocation wanted = reversed(*one);
+    const auto& stores = catalog_.stores();
+    const auto store = std::find_if(stores.begin(), stores.end(),
+                                    [&](const auto& each) { return each->paths().sessions == one->sessions; });
+    wanted.from.store = wanted.to.store = static_cast<std::uint8_t>(store - stores.begin());
+    SessionPtr session = catalog_.at(wanted.from);
+    session = session ? session : catalog_.at(wanted.to);
+    if (store == stores.end() || !session) {
+      return Error{Errc::not_found, "the session " + one->id + " is no longer in " + one->sessions};
+    }
+    RETURN_IF_ERROR(check_made(session, wanted));
+    back.emplace_back(std::move(session), std::move(wanted));
+  }
+  for (const auto& [session, wanted] : back) {
+    RETURN_IF_ERROR(under_lock(session, [&session = session, &wanted = wanted, this] {
+      return make_relocation(session->store(), wanted, syncs());
+    }));
+    catalog_.relocate(session, wanted.to);
+  }
+  return {};
+}
+
 Result<void> Writer::remove(const SessionPtr& session, bool force) {
   return pass("remove", &Writer::remove, session, force);
 }

@@ -36,6 +36,7 @@
 #include "core/session/catalog.h"
 #include "core/store/prompt_history.h"
 #include "core/write/conversation.h"
+#include "core/write/relocation.h"
 #include "core/write/trash.h"
 
 namespace arborfs {
@@ -282,6 +283,19 @@ class Writer {
   [[nodiscard]] virtual bool creates() const { return false; }
   /// Moves the session to another working directory, and its log to the place of that directory's sessions.
   virtual Result<CreateResult> move(const SessionPtr& session, const std::string& cwd, bool force = false);
+  /// Gives the session, of whatever agent, the working directory that its own one became, so that its agent finds it
+  /// there. Returns what was changed, for put_back(). If this is killed, the same call completes it. Sub-agents whose
+  /// logs moved along are found by the catalog's next scan. Errors also: those of start_relocation() and
+  /// make_relocation().
+  Result<Relocation> relocate(const SessionPtr& session, const FolderMove& move);
+  /// Fails as relocate() would fail now, or returns what it would change.
+  [[nodiscard]] Result<Relocation> check_relocation(const SessionPtr& session, const FolderMove& move);
+  /// Takes back what relocate() made, the last first: every byte and every time is then as it was before, apart from
+  /// what was written since. Changes nothing if one of the sessions is live or can no longer go back. If it fails
+  /// later, or is killed, the same call completes it. Errors: as relocate(); not_found if no store of the catalog has
+  /// one.
+  Result<void> put_back(const std::vector<Relocation>& made);
+
   /// Moves the session to the trash, with the files that belong to it. Errors also: not_permitted unless allow_delete.
   virtual Result<void> remove(const SessionPtr& session, bool force = false);
   /// Fails if remove() would fail, as far as that is known now. Changes nothing.
@@ -329,6 +343,11 @@ class Writer {
  protected:
   /// `catalog` must outlive this object.
   Writer(Catalog& catalog, WriteSettings settings) : catalog_(catalog), settings_(std::move(settings)) {}
+  /// What makes the agent find the session where its working directory is now. Changes nothing; the caller holds the
+  /// lock, or only wants to know.
+  [[nodiscard]] virtual Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move);
+  /// Runs work that needs the session quiet and locked. Errors also: those of the work.
+  virtual Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work);
   [[nodiscard]] bool syncs() const { return settings_.durability == Durability::synced; }
   /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
@@ -351,6 +370,7 @@ class Writer {
   void note_lost_prompt(const Error& error);
   Result<AppendResult> note_labels(const SessionPtr& session, const std::vector<LabelChange>& changes);
   Result<std::string> note_title(const SessionPtr& session, std::string_view title, std::string_view source);
+  [[nodiscard]] Result<void> check_made(const SessionPtr& session, const Relocation& wanted);
   Catalog& catalog_;
   const WriteSettings settings_;
   Memory memory_;

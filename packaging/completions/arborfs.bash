@@ -64,7 +64,7 @@ _arborfs() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       mount | umount | ls | du | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
-        append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect)
+        append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
         ;;
@@ -159,7 +159,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion'
+      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -182,6 +182,7 @@ _arborfs() {
     new) options='--json --store --agent-dir --agent --title --model --provider --parent-session --durability --help' ;;
     rm) options='--json --store --agent-dir --force --yes --help' ;;
     protect) options='--json --store --agent-dir --all --help' ;;
+    relocate) options='--json --store --agent-dir --dry-run --durability --help' ;;
     prune)
       options='--json --store --agent-dir --keep-days --keep-count --project --agent --labelled --dry-run --yes --help'
       ;;
@@ -193,7 +194,7 @@ _arborfs() {
     return
   fi
   case $verb in
-    mount | umount | new)
+    mount | umount | new | relocate)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       ;;

@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores completion
+set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -90,6 +90,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a restore -d 'L
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a trash -d 'List the trash, or delete what is in it for good'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a prune -d 'Move old sessions to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a protect -d 'Keep sessions from being deleted by their agent'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a relocate -d 'Take the sessions of a project that was moved along'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
@@ -97,7 +98,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect doctor stores
+set -l store mount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -133,7 +134,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all 
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag summary fork new checkpoint rewind" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag summary fork new checkpoint rewind relocate" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
 complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
@@ -157,6 +158,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-days -x -d 'K
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-count -x -d 'Keep the N newest sessions'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l labelled -d 'Also remove sessions that have labels or tags'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l dry-run -d 'Only report what would be removed'
+complete -c arborfs -n "__fish_seen_subcommand_from relocate" -f -a '(__fish_complete_directories)'
+complete -c arborfs -n "__fish_seen_subcommand_from relocate" -s n -l dry-run -d 'Only report what would be relocated'
 complete -c arborfs -n "__fish_seen_subcommand_from trash" -f -a 'list empty'
 complete -c arborfs -n "__fish_seen_subcommand_from trash" -l days -x -d 'Only sessions removed at least N days ago'
 complete -c arborfs -n "__fish_seen_subcommand_from trash" -s n -l dry-run -d 'Only report what would be deleted'

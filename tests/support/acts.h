@@ -198,6 +198,29 @@ inline bool is_back(Stage& stage) {
          std::filesystem::exists(stage.temp().log("-work", kName).parent_path() / kName / "1.bash.log");
 }
 
+inline Result<void> relocate(Stage& stage, const SessionPtr& session) {
+  return plain(stage.writer().relocate(session, {"/work/pi", "/work/other"}));
+}
+
+inline bool is_relocated(Stage& stage) {
+  const auto session = the_session(stage);
+  return session && session->head().header.cwd == "/work/other" && session->place().folder == "--work-other--";
+}
+
+inline SessionPtr relocated(Stage& stage) {
+  const auto session = with_artifacts(stage);
+  EXPECT_TRUE(stage.writer().relocate(session, {"/work/pi", "/work/other"}));
+  return session;
+}
+
+/// As the one that relocated() made.
+inline Result<void> put_back(Stage& stage, const SessionPtr& session) {
+  auto back = stage.writer().check_relocation(session, {"/work/other", "/work/pi"});
+  EXPECT_TRUE(back) << back.error().message;
+  back->to.folder = "-work";
+  return stage.writer().put_back({reversed(*back)});
+}
+
 /// Which bytes of the log the act leaves unchanged.
 enum class Keeps : std::uint8_t { all, all_but_slot, all_but_header, words };
 
@@ -291,6 +314,16 @@ inline const Act kActs[] = {
        return session && session->head().header.cwd == "/work/other" && session->place().folder == "--work-other--" &&
               std::filesystem::exists(stage.temp().sessions() / "--work-other--" / kName / "1.bash.log");
      },
+     Keeps::all_but_header},
+    {"relocate", with_artifacts, relocate,
+     [](Stage& stage) {
+       return is_relocated(stage) &&
+              std::filesystem::exists(stage.temp().sessions() / "--work-other--" / kName / "1.bash.log");
+     },
+     Keeps::all_but_header},
+    {"relocate of a log of pi", of_pi, relocate, is_relocated, Keeps::all_but_header},
+    {"put back", relocated, put_back,
+     [](Stage& stage) { return is_back(stage) && the_session(stage)->head().header.cwd == "/work/pi"; },
      Keeps::all_but_header},
     {"remove", with_artifacts, remove, is_in_trash},
     {"remove to another file system", with_artifacts, remove, is_in_trash, Keeps::all, true},

@@ -200,6 +200,31 @@ inline bool is_back(ClaudeStage& stage) {
          std::all_of(paths.begin(), paths.end(), [&](const std::string& path) { return there.contains(path); });
 }
 
+inline constexpr const char* kMovedTo = "/moved";
+inline SessionPtr moved_session(ClaudeStage& stage) {
+  return stage.catalog().at({"-moved", std::string(kClaudeId) + ".jsonl"});
+}
+inline void moved(ClaudeStage& stage) {
+  with_belongings(stage);
+  stage.start();
+  EXPECT_TRUE(stage.writer().relocate(stage.session(), {"/work", kMovedTo}));
+}
+inline bool is_moved(ClaudeStage& stage) {
+  const auto session = moved_session(stage);
+  return session && session->head().header.cwd == kMovedTo;
+}
+/// Without the row that the move appended.
+inline Result<void> put_back(ClaudeStage& stage) {
+  const auto session = moved_session(stage);
+  auto made = stage.writer().check_relocation(session, {kMovedTo, "/work"});
+  EXPECT_TRUE(made) << made.error().message;
+  const std::string row =
+      R"({"type":"relocated","relocatedCwd":"/moved","sessionId":")" + std::string(kClaudeId) + "\"}\n";
+  Relocation& back = *made;
+  back.edits = {{"", session->place().file, back.edits.at(0).offset - row.size(), row, ""}};
+  return stage.writer().put_back({reversed(back)});
+}
+
 }  // namespace claude_acts
 
 struct ClaudeAct {
@@ -241,6 +266,16 @@ inline const ClaudeAct kClaudeActs[] = {
      [](ClaudeStage& stage) { return stage.session()->head().header.title == kClaudeText; }},
     {"remove", with_belongings, claude_acts::remove, claude_acts::is_in_trash},
     {"remove to another file system", with_belongings, claude_acts::remove, claude_acts::is_in_trash, true},
+    {"relocate", with_belongings,
+     [](ClaudeStage& stage) {
+       return claude_acts::only_error(stage.writer().relocate(stage.session(), {"/work", claude_acts::kMovedTo}));
+     },
+     claude_acts::is_moved},
+    {"put back", claude_acts::moved, claude_acts::put_back,
+     [](ClaudeStage& stage) {
+       return claude_acts::is_back(stage) && stage.session()->head().header.cwd == "/work" &&
+              stage.bytes() == ClaudeStage::rows();
+     }},
     {"restore", in_claude_trash, claude_acts::restore, claude_acts::is_back},
     {"restore from another file system", in_claude_trash, claude_acts::restore, claude_acts::is_back, true},
 };
@@ -257,9 +292,17 @@ inline std::vector<ClaudeFiles> claude_places(const ClaudeStage& stage) {
 }
 
 /// Every file that was there has its bytes in some place, the transcript at its beginning; the session is complete
-/// where its transcript is.
-inline void expect_claude_kept(const ClaudeStage& stage, const ClaudeFiles& before) {
-  const auto now = claude_places(stage);
+/// where its transcript is. A session that moves to another project is in two places while it moves.
+inline void expect_claude_kept(const ClaudeStage& stage, ClaudeFiles before) {
+  auto now = claude_places(stage);
+  for (ClaudeFiles* const files : {&before, &now.front()}) {
+    for (auto [path, bytes] : ClaudeFiles(*files)) {
+      if (const std::string moved = "projects/-moved/"; path.starts_with(moved)) {
+        files->erase(path);
+        files->emplace("projects/-work/" + path.substr(moved.size()), bytes.substr(0, bytes.find(R"({"type":"reloc)")));
+      }
+    }
+  }
   for (const auto& [path, bytes] : before) {
     const bool is_log = path == ClaudeStage::log();
     EXPECT_TRUE(std::any_of(now.begin(), now.end(), [&, &path = path, &bytes = bytes](const ClaudeFiles& files) {

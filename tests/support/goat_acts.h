@@ -134,6 +134,11 @@ inline const GoatAct kGoatActs[] = {
     {"fork from another agent", with_messages,
      [](GoatStage& stage) { return only_error(stage.writer().adopt(testing::conversation_of(2, 100), "goat")); },
      [](GoatStage& stage) { return goat_sessions(stage) == 2; }},
+    {"relocate", with_messages,
+     [](GoatStage& stage) {
+       return only_error(stage.writer().relocate(stage.session(), {stage.work(), "/moved"}));
+     },
+     [](GoatStage& stage) { return stage.session()->head().header.cwd == "/moved"; }},
     {"remove", with_messages, remove_from_goat, is_in_goat_trash},
     {"remove to another file system", with_messages, remove_from_goat, is_in_goat_trash, true},
     {"restore", in_goat_trash, restore_to_goat, is_back_in_goat},

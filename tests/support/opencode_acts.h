@@ -232,6 +232,15 @@ inline const OpenCodeAct kOpenCodeActs[] = {
        const auto now = stage.pieces();
        return count_sessions(now) == count_sessions(before) + 1 && lost_of(before, now).empty();
      }},
+    {"relocate", nothing_to_prepare,
+     [](OpenCodeStage& stage) -> Result<void> {
+       const auto session = stage.titled(kOpenCodePlain);
+       const auto done = stage.writer().relocate(session, {session->head().header.cwd, "/moved"});
+       return done ? Result<void>() : Result<void>(done.error());
+     },
+     [](OpenCodeStage& stage, const std::vector<std::string>& /*before*/) {
+       return stage.titled(kOpenCodePlain)->head().header.cwd == "/moved";
+     }},
     {"remove", nothing_to_prepare, remove_parent,
      [](OpenCodeStage& stage, const std::vector<std::string>& /*before*/) {
        return stage.titled(kOpenCodeParent) == nullptr && Trash(stage.trash()).list().size() == 1;

@@ -68,11 +68,13 @@ struct CommandLine {
   bool pin = false;        // branch
   bool note = false;       // append
   bool repair = false;     // doctor
-  bool dry_run = false;    // doctor, prune, rewind, trash
+  bool dry_run = false;    // doctor, prune, relocate, rewind, trash
   bool yes = false;        // rm, prune, trash
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
-  std::string model;       // new; ls: a part of its name
+  std::string moved_from;  // relocate
+  std::string moved_to;
+  std::string model;  // new; ls: a part of its name
   std::string provider;
   std::string parent_session;
   std::string trashed;                   // restore

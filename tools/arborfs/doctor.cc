@@ -4,7 +4,9 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/doctor/examine.h"
+#include "core/doctor/gone_folders.h"
 #include "core/entry/text.h"
 #include "core/formats/omp/edit/orphan_files.h"
 #include "core/formats/omp/edit/repairer.h"
@@ -13,6 +15,7 @@
 #include "core/write/pair_repair.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/programs.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -86,6 +89,7 @@ class Doctor {
     }
     if (line_.sessions.empty()) {
       look_at_stores();
+      look_for_moved_projects(home_of(io));
     }
     return std::move(reports_);
   }
@@ -139,6 +143,21 @@ class Doctor {
         report.left = 0;
         report.mended.words.emplace_back("what the fork left is removed");
       }
+    }
+  }
+
+  void look_for_moved_projects(const std::string& home) {
+    constexpr std::size_t kMostNamed = 3;
+    for (const GoneFolder& gone : find_gone_folders(*catalog_.view(), home)) {
+      std::string text = counted(gone.sessions, "session") + (gone.sessions == 1 ? " was" : " were") +
+                         " started in this folder, which is gone; if the project moved, run:";
+      for (std::size_t i = 0; i < std::min(gone.namesakes.size(), kMostNamed); ++i) {
+        text += (i == 0 ? " arborfs relocate " : ", or: arborfs relocate ") + shell_quoted(gone.path) + " " +
+                shell_quoted(gone.namesakes[i]);
+      }
+      Finding note{"moved_project", visible_line(text, kLineLength)};
+      note.is_note = true;
+      reports_.push_back({"", visible_line(gone.path, kLineLength), "", {std::move(note)}, {}, "", 0});
     }
   }
 

@@ -363,6 +363,7 @@ void Grammar::add_removing() {
   rm->add_flag("-y,--yes", into_.yes, "Do not ask");
   add_prune();
   add_protect();
+  add_relocate();
   CLI::App* restore = add_with_store("restore", run_restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, id, unique prefix of either, or 'latest'")
       ->option_text(" ")
@@ -386,6 +387,20 @@ void Grammar::add_protect() {
       ->option_text(" ")
       ->check(needs("a session"))
       ->excludes(all);
+}
+
+void Grammar::add_relocate() {
+  CLI::App* relocate = durable(add_with_store("relocate", run_relocate,
+                                              "Take the sessions of a project that was moved to another folder along"));
+  relocate->add_option("OLD", into_.moved_from, "The folder that the project was in, or one above it that was moved")
+      ->required()
+      ->option_text(" ")
+      ->check(needs("a folder"));
+  relocate->add_option("NEW", into_.moved_to, "The folder that it is in now")
+      ->required()
+      ->option_text(" ")
+      ->check(needs("a folder"));
+  relocate->add_flag("-n,--dry-run", into_.dry_run, "Only report what would be relocated");
 }
 
 void Grammar::add_checkpoints() {

@@ -50,6 +50,7 @@ class Grammar {
   void add_removing();
   void add_prune();
   void add_protect();
+  void add_relocate();
   CLI::Option* add_entry(CLI::App* sub);
   void add_checking();
 

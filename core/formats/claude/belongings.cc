@@ -60,6 +60,16 @@ class SessionFiles final : public Belongings {
 
   [[nodiscard]] std::string root_path() const override { return store_.paths().agent_dir; }
 
+  /// Those in the folder of the project, as if that were the root.
+  Result<Items> in_project(const Dir& root) {
+    Items items;
+    RETURN_IF_ERROR(add_project_files(root, items));
+    for (Belonging& item : items) {
+      item.folder.clear();
+    }
+    return items;
+  }
+
   /// The transcript is last: the program lists a session whose transcript is there.
   Result<Items> in_store(const Dir& root) override {
     Items items;
@@ -123,6 +133,11 @@ class SessionFiles final : public Belongings {
 };
 
 }  // namespace
+
+Result<std::vector<Belonging>> project_files_of(const arborfs::Store& store, const LogPlace& place) {
+  ASSIGN_OR_RETURN(const auto root, Dir::open_root(store.paths().agent_dir));
+  return SessionFiles(store, place).in_project(root);
+}
 
 std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {
   const std::string stem(place.stem());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/write/transfer.h"
 
@@ -10,5 +11,8 @@ namespace arborfs::claude {
 
 /// Null if the store's sessions have no such place; a sub-agent belongs to its session. `store` outlives it.
 std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place);
+
+/// What the folder of the project has of it, by names in that folder; the transcript is last. Errors: as of in_store().
+Result<std::vector<Belonging>> project_files_of(const arborfs::Store& store, const LogPlace& place);
 
 }  // namespace arborfs::claude

@@ -21,6 +21,9 @@ inline constexpr std::string_view kAgentPrefix = "agent-";  // begins the name o
 
 inline constexpr std::string_view kTitleFile = "custom-title.json";  // in the folder beside the transcript
 
+/// The name of the folder in which the program looks for the sessions of a working directory (claude/FORMAT.md A1).
+std::string project_folder_of(std::string_view cwd);
+
 /// Claude Code's default folder: $CLAUDE_CONFIG_DIR, else ~/.claude.
 std::string own_dir();
 

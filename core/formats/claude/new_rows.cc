@@ -257,6 +257,10 @@ std::string title_line(std::string_view title, std::string_view session) {
          "\n";
 }
 
+std::string relocated_line(std::string_view cwd, std::string_view session) {
+  return json::Text::object().add("type", "relocated").add("relocatedCwd", cwd).add("sessionId", session).str() + "\n";
+}
+
 std::string reply_message(const ReplyParts& reply) {
   constexpr std::string_view kNoUsage =
       R"({"input_tokens":0,"output_tokens":0,"cache_read_input_tokens":0,"cache_creation_input_tokens":0})";

@@ -47,6 +47,9 @@ std::string pin_line(const Pin& pin, std::string_view session);
 
 std::string title_line(std::string_view title, std::string_view session);
 
+/// Says that the session has another working directory than its rows (claude/FORMAT.md D2).
+std::string relocated_line(std::string_view cwd, std::string_view session);
+
 /// A message of the assistant.
 struct ReplyParts {
   std::string id;  // of new_reply_id()

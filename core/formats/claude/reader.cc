@@ -266,6 +266,21 @@ std::optional<double> cost_in(const Notes& notes, const std::string& id, const s
   return cost == notes.costs.end() ? std::nullopt : std::optional(cost->second);
 }
 
+/// The working directory: the one that the bookkeeping names, else the first. Where the program would look for that one
+/// in another folder, the transcript was moved since: then the last one that belongs to its folder counts.
+std::string find_cwd(std::string_view place, std::string_view tail, std::string first) {
+  const std::string_view folder = place.substr(0, place.find('/'));
+  if (place.empty() || place.find(kOfSubAgents) != std::string_view::npos || project_folder_of(first) == folder) {
+    return first;
+  }
+  std::string moved;
+  each_line(tail, [&](std::string_view line) {
+    std::string cwd = skim::text_member(line, "cwd");
+    moved = !cwd.empty() && project_folder_of(cwd) == folder ? std::move(cwd) : std::move(moved);
+  });
+  return moved.empty() ? first : moved;
+}
+
 /// Reads at most the first and the last 64 KiB. metadata() of the log is a title that stands elsewhere
 ///. Errors: io.
 Result<Header> read_session_head(const LogSource& log) {
@@ -283,7 +298,7 @@ Result<Header> read_session_head(const LogSource& log) {
   read_rows_of(tail, start);
   Header header = header_of(start, log.place());
   const Notes notes = notes_in(tail);
-  header.cwd = notes.cwd.value_or(header.cwd);
+  header.cwd = find_cwd(log.place(), tail, notes.cwd.value_or(header.cwd));
   header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);
   ASSIGN_OR_RETURN(header.title, find_title(ends, notes));
   header.is_named = notes.custom_title.has_value();

@@ -294,40 +294,6 @@ class RowCopies {
   std::set<std::string> uuids_;
 };
 
-constexpr std::size_t kLongest = 200;  // of a name without a hash
-
-bool is_plain(char32_t c) {
-  return (c >= U'a' && c <= U'z') || (c >= U'A' && c <= U'Z') || (c >= U'0' && c <= U'9');
-}
-
-std::string base36(std::uint32_t number) {
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36]);
-    number /= 36;
-  } while (number != 0);
-  return digits;
-}
-
-/// Calls take(unit) for each UTF-16 unit of text in UTF-8.
-template <class Take>
-void each_unit(std::string_view text, const Take& take) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    char32_t point = length == 1 ? lead : lead & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-      point = point << 6U | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
-    }
-    at += length;
-    if (point >= 0x10000) {
-      take(static_cast<char32_t>(0xD800 + ((point - 0x10000) >> 10U)));
-      point = 0xDC00 + ((point - 0x10000) & 0x3FFU);
-    }
-    take(point);
-  }
-}
-
 /// Where it stays, the program takes the title from it once that in the transcript is far from its end.
 Result<void> remove_title_file(const arborfs::Store& store, const LogPlace& place) {
   ASSIGN_OR_RETURN(const auto project, store.folder(place));
@@ -467,6 +433,28 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   return taken ? Result<void>() : Result<void>(taken.error());
 }
 
+/// The program looks in the folder of a project, and does not ask where the session began (I6). The last row tells
+/// readers.
+Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  RETURN_IF_ERROR(check_writable(session->format()));
+  const arborfs::Store& store = session->store();
+  const LogPlace from = session->place();
+  ASSIGN_OR_RETURN(auto wanted, start_relocation(*session, move));
+  wanted.to.folder = project_folder_of(wanted.cwd_after);
+  ASSIGN_OR_RETURN(const auto folder, store.folder(from));
+  if (wanted.to.folder != from.folder) {
+    ASSIGN_OR_RETURN(wanted.files, project_files_of(store, from));
+  }
+  FileStat end;
+  ASSIGN_OR_RETURN(const auto log, File::open_in(folder, from.file, &end));
+  ASSIGN_OR_RETURN(const auto last, log.read(end.size - std::min<std::uint64_t>(end.size, 1), 1));
+  wanted.edits.push_back({"", from.file, end.size, "",
+                          (last.empty() || last == "\n" ? "" : "\n") + relocated_line(wanted.cwd_after, from.stem())});
+  return wanted;
+}
+
 Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
   AdoptResult adopted{{}, conversation.as_text, 0};
   ASSIGN_OR_RETURN(const auto id, new_uuid());
@@ -501,20 +489,6 @@ Result<CreateResult> Writer::write_transcript(const std::string& agent, const st
   }
   auto made = show_made(place);
   return written ? std::move(made) : Result<CreateResult>(made_but_not_synced(written.error(), id));
-}
-
-std::string project_folder_of(std::string_view cwd) {
-  std::string name;
-  std::uint32_t hash = 0;
-  each_unit(json::decode_utf8(cwd), [&](char32_t unit) {
-    name += is_plain(unit) ? static_cast<char>(unit) : '-';
-    hash = hash * 31 + unit;
-  });
-  if (name.size() <= kLongest) {
-    return name;
-  }
-  const std::uint32_t magnitude = hash > INT32_MAX ? 0 - hash : hash;
-  return name.substr(0, kLongest) + "-" + base36(magnitude);
 }
 
 }  // namespace arborfs::claude

@@ -43,6 +43,10 @@ class Writer final : public arborfs::Writer {
                                 const Conversation& conversation) override;
 
  private:
+  [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override {
+    return changes_.work(session, work);
+  }
   /// Creates the transcript of a new session.
   Result<CreateResult> write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
                                         const std::string& rows);
@@ -50,8 +54,5 @@ class Writer final : public arborfs::Writer {
   Editor editor_;
   Committer changes_;
 };
-
-/// The name of the folder in which the program looks for the sessions of a working directory.
-std::string project_folder_of(std::string_view cwd);
 
 }  // namespace arborfs::claude

@@ -163,6 +163,11 @@ Result<std::vector<SegmentView>> segments_of(const LogSource& log) {
 Result<Header> read_header_of(const std::vector<SegmentView>& views, const LogSource& log) {
   const auto first = std::find_if(views.begin(), views.end(), [](const SegmentView& view) { return view.is_own; });
   ASSIGN_OR_RETURN(Header header, read_first_record(*first));
+  const auto active = std::find_if(first, views.end(), [](const auto& view) { return view.is_own && view.is_active; });
+  if (active != first && active != views.end()) {
+    ASSIGN_OR_RETURN(const auto present, read_first_record(*active));
+    header.cwd = present.cwd.empty() ? header.cwd : present.cwd;
+  }
   if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log)) {
     const ThreadFacts& facts = thread->facts();
     header.title = facts.name.value_or("");

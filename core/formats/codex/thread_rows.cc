@@ -19,19 +19,6 @@ using sqlite::Transaction;
 constexpr std::uint64_t kKnownSchema = 5;  // of state_<N>.sqlite
 constexpr int kMostTries = 5;
 
-/// Errors: unsupported, not_found.
-Result<std::string> known_database(const std::string& home) {
-  const DatabaseFile newest = newest_database(home);
-  if (newest.name.empty()) {
-    return Error{Errc::not_found, "Codex has no database " + home + "/state_5.sqlite; start Codex once"};
-  }
-  if (newest.version != kKnownSchema) {
-    return Error{Errc::unsupported, "this version of arborfs does not know the schema of Codex's database " +
-                                        newest.name + " and does not change it; use Codex itself for this"};
-  }
-  return home + "/" + newest.name;
-}
-
 Result<Transaction> begin_change(const std::string& home, bool sync) {
   ASSIGN_OR_RETURN(const auto path, known_database(home));
   return Transaction::begin(path, sync ? Transaction::Sync::full : Transaction::Sync::left_to_kernel);
@@ -108,6 +95,18 @@ Result<void> insert_row(const sqlite::Connection& database, const NewThread& thr
 }
 
 }  // namespace
+
+Result<std::string> known_database(const std::string& home) {
+  const DatabaseFile newest = newest_database(home);
+  if (newest.name.empty()) {
+    return Error{Errc::not_found, "Codex has no database " + home + "/state_5.sqlite; start Codex once"};
+  }
+  if (newest.version != kKnownSchema) {
+    return Error{Errc::unsupported, "this version of arborfs does not know the schema of Codex's database " +
+                                        newest.name + " and does not change it; use Codex itself for this"};
+  }
+  return home + "/" + newest.name;
+}
 
 /// The line is written while the change of the row can still be undone: both are done or neither is.
 Result<void> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,

@@ -31,6 +31,9 @@ struct NewThread {
 /// disk.
 Result<void> add_thread(const ThreadStore& store, const NewThread& thread, bool sync);
 
+/// The path of the database with the rows of threads. Errors: not_found; unsupported for a schema that is not known.
+Result<std::string> known_database(const std::string& home);
+
 /// Fails as set_path() would fail.
 Result<void> check_path(const ThreadStore& store, const std::string& thread, const ThreadNow& now);
 /// Says which segment of a thread Codex goes on with (C7). Errors: as set_name().

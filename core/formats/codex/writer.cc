@@ -119,6 +119,45 @@ Result<void> check_not_needed(const ThreadStore& store, const std::string& threa
                    "; remove these first"};
 }
 
+/// Codex finds the end of a base by its place in the file, which a longer or shorter first line changes (H6). Errors:
+/// invalid_argument if a segment is based on the thread's active one.
+Result<void> check_no_base(const ThreadStore& store, const std::string& thread, const std::string& active) {
+  std::vector<std::string> threads = store.based_on(thread);
+  threads.push_back(thread);
+  SegmentOpener opener(store.paths().agent_dir, SegmentOpener::Use::once);
+  for (const std::string& other : threads) {
+    ASSIGN_OR_RETURN(const auto now, store.thread_now(other));
+    for (const SegmentFile& file : now.own) {
+      ASSIGN_OR_RETURN(const auto log, opener.open(file));
+      ASSIGN_OR_RETURN(const auto head, read_head(*log));
+      if (head.base && head.base->segment == active) {
+        return Error{
+            Errc::invalid_argument,
+            "the history of " + (other == thread ? "a branch of it" : "the thread " + other) +
+                " begins in its file, which must not change then; go on with a fork: arborfs fork --to codex " +
+                thread};
+      }
+    }
+  }
+  return {};
+}
+
+/// The first line of a thread whose folders moved (H6).
+std::string moved_meta(std::string_view line, const FolderMove& move, const std::string& cwd) {
+  constexpr std::string_view kWorkRoots = "runtime_workspace_roots";
+  std::string payload =
+      skim::set_member(std::string(skim::member(line, "payload")), "cwd", json::stringify_string(cwd));
+  if (const std::string_view roots = skim::member(payload, kWorkRoots); !roots.empty()) {
+    json::Text moved = json::Text::array();
+    for (skim::Cursor root(roots); root.next();) {
+      const auto now = move.now(skim::string_value(root.value()).value_or(""));
+      moved.item_json(now ? json::stringify_string(*now) : std::string(root.value()));
+    }
+    payload = skim::set_member(payload, kWorkRoots, moved.str());
+  }
+  return skim::set_member(std::string(line), "payload", payload);
+}
+
 /// An item of a thread that is neither the harness's nor the developer's, which Codex adds again.
 struct SaidItem {
   std::string json;
@@ -343,6 +382,42 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   };
   auto done = threads_.make(session, std::move(command));
   catalog().rescan_folder(place.in());
+  return done;
+}
+
+/// Codex's list goes by the file, its picker by the row, which Codex itself sets as the file says (H6).
+Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  RETURN_IF_ERROR(check_writable(session->format()));
+  const ThreadStore& store = threads_of(*session);
+  const std::string thread = session->stem();
+  const std::string& home = store.paths().agent_dir;
+  ASSIGN_OR_RETURN(auto wanted, start_relocation(*session, move));
+  ASSIGN_OR_RETURN(const auto now, store.thread_now(thread));
+  if (now.active.name.is_compressed || now.kind == RolloutKind::none) {
+    return Error{Errc::read_only,
+                 "the thread's file is compressed, or does not begin with a session_meta record; "
+                 "resume the thread once in Codex"};
+  }
+  RETURN_IF_ERROR(check_no_base(store, thread, now.active.name.segment));
+  const std::string folder = home + "/" + now.active.folder;
+  ASSIGN_OR_RETURN(const auto dir, Dir::open_root(folder));
+  ASSIGN_OR_RETURN(const auto file, File::open_in(dir, now.active.file));
+  ASSIGN_OR_RETURN(const auto start, file.read(0, kLongestHead));
+  const std::string line = start.substr(0, start.find('\n'));
+  wanted.edits.push_back(edit_of(0, line, moved_meta(line, move, wanted.cwd_after), folder));
+  wanted.edits.back().file = now.active.file;
+  if (const auto database = known_database(home); database && now.row.is_known) {
+    wanted.rows.push_back({*database, "threads", "id", thread, "cwd", wanted.cwd_before, wanted.cwd_after});
+  }
+  return wanted;
+}
+
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) {
+  auto done = threads_.work(session, work);
+  threads_of(*session).forget_files();
+  threads_of(*session).forget_rows();
   return done;
 }
 

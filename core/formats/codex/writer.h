@@ -54,6 +54,9 @@ class Writer final : public arborfs::Writer {
                                 const Conversation& conversation) override;
 
  private:
+  /// Errors also: invalid_argument if the history of another segment begins in the active one's file.
+  [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override;
   /// Creates a thread with the records that `fill` adds behind the first line.
   using Fill = std::function<Result<void>(NewRecords& records)>;
   Result<CreateResult> make_thread(const Conversation& conversation, const std::string& agent, const Fill& fill);

@@ -444,6 +444,19 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   return in_force;
 }
 
+Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  RETURN_IF_ERROR(check_writable(session->format()));
+  ASSIGN_OR_RETURN(auto wanted, start_relocation(*session, move));
+  ASSIGN_OR_RETURN(const auto folder, session->store().folder(session->place()));
+  FileStat seen;
+  ASSIGN_OR_RETURN(const auto text, read_metadata(folder, seen));
+  wanted.edits.push_back(edit_of(0, text, with_metadata(text, "cwd", go_literal(wanted.cwd_after))));
+  wanted.edits.back().file = kMetadataFile;
+  return wanted;
+}
+
 Result<AdoptResult> Writer::adopt(const Conversation& conversation, const std::string& agent) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
   const arborfs::Store& store = *catalog().stores().at(number);

@@ -51,6 +51,12 @@ class Writer final : public arborfs::Writer {
                              bool force = false) override;
 
  private:
+  [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
+  /// Nothing locks the metadata (goat/FORMAT.md B1).
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override {
+    const auto quiet = check(session);
+    return quiet ? work() : quiet;
+  }
   struct Places;
   void update_metadata(const SessionPtr& session);
   Result<CreateResult> put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store);

@@ -13,6 +13,7 @@
 #include "core/formats/opencode/new_message.h"
 #include "core/formats/opencode/storage_folder.h"
 #include "core/formats/opencode/writer.h"
+#include "core/json/change_member.h"
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 
@@ -186,6 +187,29 @@ class FileWrites final : public SessionWrites {
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(storage_of(store.paths().sessions)));
     ASSIGN_OR_RETURN(const auto sessions, storage.family_of(session_at(place)));
     return storage.check_quiet(sessions);
+  }
+
+  Result<void> describe(const arborfs::Store& store, const FolderMove& move, Relocation& wanted) override {
+    const std::string path = storage_of(store.paths().sessions);
+    ASSIGN_OR_RETURN(const auto storage, StorageFolder::open(path));
+    const auto projects = storage.folder(std::string(kProjects));
+    const auto project = projects ? whole_text_in(*projects, wanted.from.folder) : Result<std::string>("");
+    if (const auto now = move.now(skim::text_member(project ? *project : "", "worktree"))) {
+      ASSIGN_OR_RETURN(const auto moved, json::change_member(*project, "worktree", json::stringify_string(*now)));
+      wanted.edits.push_back(edit_of(0, *project, moved, path + "/" + std::string(kProjects)));
+      wanted.edits.back().file = file_of_id(wanted.from.folder);
+    }
+    ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session_at(wanted.from)));
+    ASSIGN_OR_RETURN(const auto moved,
+                     json::change_member(file.text(), "directory", json::stringify_string(wanted.cwd_after)));
+    wanted.edits.push_back(edit_of(0, file.text(), moved));
+    wanted.edits.back().file = wanted.from.file;
+    return {};
+  }
+
+  Result<void> under_lock(const arborfs::Store& store, const std::function<Result<void>()>& work) override {
+    ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
+    return work();
   }
 
   Result<void> each_message(const arborfs::Store& store, const LogPlace& place, const Take& take) override {

@@ -227,6 +227,24 @@ Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
                                         : writes_of(session).check_quiet(session->store(), session->place());
 }
 
+Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
+  session->forget_look();
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  RETURN_IF_ERROR(check_writable(session->format()));
+  ASSIGN_OR_RETURN(auto wanted, start_relocation(*session, move));
+  RETURN_IF_ERROR(writes_of(session).describe(session->store(), move, wanted));
+  return wanted;
+}
+
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) {
+  return change(session, [&]() -> Result<void> {
+    RETURN_IF_ERROR(check_quiet(session, false));
+    SessionWrites& writes = writes_of(session);
+    RETURN_IF_ERROR(settings().write_live ? Result<void>() : writes.check_quiet(session->store(), session->place()));
+    return writes.under_lock(session->store(), work);
+  });
+}
+
 void Writer::take_back_parts() {
   for (const auto& store : catalog().stores()) {
     if (&store->format() == &opencode::files_format()) {

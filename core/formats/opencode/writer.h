@@ -38,6 +38,10 @@ class SessionWrites {
   /// Errors: busy if OpenCode answers in the session or in one that was started from it.
   virtual Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) = 0;
   /// The messages of the session, and of those that were started from it.
+  /// Adds what makes OpenCode find the session in another folder. Reads only.
+  virtual Result<void> describe(const arborfs::Store& store, const FolderMove& move, Relocation& wanted) = 0;
+  /// Runs work that changes the session, as far as others of arborfs are kept out of the store.
+  virtual Result<void> under_lock(const arborfs::Store& store, const std::function<Result<void>()>& work) = 0;
   using Take = std::function<void(const std::string& session, std::string_view message)>;
   virtual Result<void> each_message(const arborfs::Store& store, const LogPlace& place, const Take& take) = 0;
 };
@@ -87,6 +91,8 @@ class Writer final : public arborfs::Writer {
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
 
  private:
+  [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override;
   [[nodiscard]] SessionWrites& writes_of(const SessionPtr& session);
   Result<AppendResult> add(const SessionPtr& session, const NewMessage& wanted);
   /// Whether OpenCode answers in the session is for `write` to find out: nothing else keeps a change from it.

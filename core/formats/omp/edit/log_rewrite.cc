@@ -18,8 +18,6 @@ namespace arborfs::omp {
 
 namespace {
 
-/// Longer headers are not changed; the agents' own have some hundred bytes.
-constexpr std::uint64_t kLongestHeader = 16 << 20;
 /// No JSON value continues after this, whatever was open.
 constexpr std::string_view kEndOfBrackets = "?\n";
 

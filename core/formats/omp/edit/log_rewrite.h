@@ -54,6 +54,9 @@ Result<void> copy_entry(const LogSource& log, std::uint64_t offset, std::uint64_
 /// a version above 3, UTF-16.
 Result<void> check_writable(const Session::Guard& guard);
 
+/// Longer headers are not changed; the agents' own have some hundred bytes.
+inline constexpr std::uint64_t kLongestHeader = 16 << 20;
+
 /// Makes the header's new text (JSON without line feed) from the present one.
 using HeaderChange = std::function<Result<std::string>(std::string_view present)>;
 

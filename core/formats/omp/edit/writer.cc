@@ -78,6 +78,24 @@ Result<std::string> parent_of(const std::string& spelled, const DialectRules& ru
   return parent->store().path_of(parent->place());
 }
 
+/// The header of a log that moves away from `path` to another working directory.
+Result<std::string> moved_header(std::string_view present, const std::string& cwd, const std::string& path,
+                                 Dialect dialect) {
+  auto moved = json::change_member(present, "cwd", json::stringify_string(cwd));
+  if (!moved || !rules_of(dialect).lists_old_places) {
+    return moved;
+  }
+  json::Document header;
+  json::Value previous(rapidjson::kArrayType);
+  if (json::parse(present, header)) {
+    if (const auto* there = json::member(header, "previousSessionFiles"); there != nullptr && there->IsArray()) {
+      previous = json::copy(*there, header);
+    }
+  }
+  previous.PushBack(json::make_string(path, header), header.GetAllocator());
+  return json::change_member(*moved, "previousSessionFiles", json::stringify(previous));
+}
+
 /// `model`: provider/model.
 Result<EntryDraft> model_draft(const std::string& model, Dialect dialect) {
   EntryFields fields("model_change");
@@ -504,31 +522,22 @@ Result<CreateResult> Writer::made_at(const LogPlace& place) {
                  : Result<CreateResult>(Errc::stale, "another program has already removed the new session");
 }
 
-Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
-  ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
-  if (known.dialect != Dialect::pi) {
+Result<LogPlace> Writer::place_for(const SessionPtr& session, Dialect dialect, const std::string& target) {
+  if (dialect != Dialect::pi) {
     RETURN_IF_ERROR(check_takes_logs(catalog(), session->store_number()));
   }
-  ASSIGN_OR_RETURN(const auto target, resolved_cwd(cwd));
   const LogPlace from = session->place();
-  const LogPlace to{folder_for(target, known.dialect, catalog(), from), from.file, from.store};
-  const HeaderChange change = [&](std::string_view present) -> Result<std::string> {
-    auto moved = json::change_member(present, "cwd", json::stringify_string(target));
-    if (!moved || !rules_of(known.dialect).lists_old_places) {
-      return moved;
-    }
-    json::Document header;
-    json::Value previous(rapidjson::kArrayType);
-    if (json::parse(present, header)) {
-      if (const auto* there = json::member(header, "previousSessionFiles"); there != nullptr && there->IsArray()) {
-        previous = json::copy(*there, header);
-      }
-    }
-    const std::string path = session->store().path_of(from);
-    previous.PushBack(json::make_string(path, header), header.GetAllocator());
-    return json::change_member(*moved, "previousSessionFiles", json::stringify(previous));
+  return LogPlace{folder_for(target, dialect, catalog(), from), from.file, from.store};
+}
+
+Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& cwd, bool force) {
+  ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
+  ASSIGN_OR_RETURN(const auto target, resolved_cwd(cwd));
+  ASSIGN_OR_RETURN(const auto to, place_for(session, known.dialect, target));
+  const HeaderChange change = [&, path = session->store().path_of(session->place())](std::string_view present) {
+    return moved_header(present, target, path, known.dialect);
   };
-  if (to == from) {
+  if (to == session->place()) {
     RETURN_IF_ERROR(rewrite_header(session, force, change));
   } else {
     const Rewrite anew{[&](TempFile& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
@@ -539,6 +548,39 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
   }
   catalog().relocate(session, to);
   return made_of(session);
+}
+
+/// The header is the last to change: from it the agents take the working directory, whatever the folder is.
+Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
+  ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
+  ASSIGN_OR_RETURN(auto wanted, start_relocation(*session, move));
+  ASSIGN_OR_RETURN(wanted.to, place_for(session, known.dialect, wanted.cwd_after));
+  const arborfs::Store& store = session->store();
+  const LogPlace from = session->place();
+  std::shared_ptr<const LogSource> log;
+  Header header;
+  {
+    ASSIGN_OR_RETURN(const auto guard, session->read_index());
+    log = guard.log();
+    header = guard.index().header();
+  }
+  if (header.length == 0 || header.length > kLongestHeader) {
+    return Error{Errc::read_only, "the log has no header that could be changed; see arborfs doctor"};
+  }
+  ASSIGN_OR_RETURN(const auto present, log->read(header.offset, header.length));
+  LogPlace old = from;
+  if (wanted.to == from) {  // an earlier move was killed before the header had changed
+    ASSIGN_OR_RETURN(old, place_for(session, known.dialect, wanted.cwd_before));
+  }
+  ASSIGN_OR_RETURN(const auto moved, moved_header(present, wanted.cwd_after, store.path_of(old), known.dialect));
+  wanted.edits.push_back(edit_of(header.offset, present, moved));
+  wanted.edits.back().file = from.file;
+  if (wanted.to.folder != from.folder) {
+    const auto what = belongings_of(store, from);
+    ASSIGN_OR_RETURN(const Dir* const folder, what->root(false));
+    ASSIGN_OR_RETURN(wanted.files, what->in_store(*folder));
+  }
+  return wanted;
 }
 
 Result<void> Writer::remove(const SessionPtr& session, bool force) {

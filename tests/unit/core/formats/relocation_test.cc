@@ -1,0 +1,229 @@
+// Sessions of every agent follow a project that was moved, and come back: in the samples that the agents wrote, and in
+// generated stores (CONTRACT.md 4.12).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/formats/claude/format.h"
+#include "core/formats/registry.h"
+#include "core/views/session_views.h"
+#include "tests/support/generated_store.h"
+#include "tests/support/killed_acts.h"
+#include "tests/support/paths.h"
+#include "tests/support/sqlite_program.h"
+#include "tests/support/temp_store.h"
+
+namespace arborfs {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using testing::TempStore;
+
+/// Bytes and time of each file, by its path; of a database, its rows.
+using Files = std::map<std::string, std::string>;
+
+bool is_database(const fs::path& path) {
+  return path.extension() == ".db" || path.extension() == ".sqlite";
+}
+
+std::string rows_of(const fs::path& path) {
+  testing::SqliteProgram program(path.string());
+  std::string rows;
+  for (const char* table : {"session", "project", "message", "part", "threads"}) {
+    const bool has_table =
+        program.run("SELECT name FROM sqlite_master WHERE name = '" + std::string(table) + "'") != "";
+    rows += has_table ? program.run("SELECT * FROM " + std::string(table) + " ORDER BY 1") : "";
+  }
+  return rows;
+}
+
+Files files_in(const fs::path& dir) {
+  Files files;
+  for (const auto& entry : fs::recursive_directory_iterator(dir)) {
+    const std::string name = entry.path().string();
+    if (!entry.is_regular_file() || name.ends_with("-wal") || name.ends_with("-shm")) {
+      continue;
+    }
+    std::ifstream in(entry.path(), std::ios::binary);
+    const auto time = fs::last_write_time(entry.path()).time_since_epoch().count();
+    files[name] = is_database(entry.path())
+                      ? rows_of(entry.path())
+                      : std::to_string(time) + " " + std::string{std::istreambuf_iterator(in), {}};
+  }
+  return files;
+}
+
+/// An agent's folder, as after a new start of arborfs.
+struct Opened {
+  std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<Writer> writer;
+
+  Opened(const std::string& agent, const fs::path& dir) {
+    auto stores = open_stores({{agent, dir.string(), false}}, Access::write);
+    EXPECT_TRUE(stores) << stores.error().message;
+    catalog = std::make_unique<Catalog>(*std::move(stores), "/home/ann", "");
+    catalog->rescan();
+    writer = make_writer(*catalog, {});
+  }
+  /// Those that do not belong to the files of another one, by their ids.
+  [[nodiscard]] std::map<std::string, SessionPtr> sessions() const {
+    std::map<std::string, SessionPtr> found;
+    const auto view = catalog->view();
+    for (const auto& [id, session] : view->by_id) {
+      if (session->format().is_writable()) {
+        found[id] = session;
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] std::map<std::string, std::string> working_directories() const {
+    std::map<std::string, std::string> found;
+    for (const auto& [id, session] : sessions()) {
+      found[id] = session->head().header.cwd;
+    }
+    return found;
+  }
+  [[nodiscard]] std::map<std::string, std::string> contexts() const {
+    std::map<std::string, std::string> found;
+    for (const auto& [id, session] : sessions()) {
+      const Session::Use use(session);
+      EXPECT_TRUE(session->refresh(Depth::details)) << id;
+      const auto view = make_view(*session, *find_view("context.json"), 0, *catalog);
+      const auto text = view ? view->content->read_all() : Result<std::string>(view.error());
+      found[id] = text ? *text : text.error().message;
+    }
+    return found;
+  }
+  /// Relocates every session of the folder. A thread that is compressed, or in whose file another one begins, stays,
+  /// and is one of `left`.
+  std::vector<Relocation> relocate_all(const FolderMove& move, std::set<std::string>* left = nullptr) const {
+    std::vector<Relocation> made;
+    for (const auto& [id, session] : sessions()) {
+      if (!move.now(session->head().header.cwd)) {
+        continue;
+      }
+      const auto would = writer->check_relocation(session, move);
+      auto done = writer->relocate(session, move);
+      EXPECT_EQ(would.has_value(), done.has_value()) << id;
+      if (done) {
+        EXPECT_EQ(*would, *done) << id;
+        auto read = read_relocation(relocation_text(*done));
+        EXPECT_TRUE(read && relocation_text(*read) == relocation_text(*done)) << id;
+        made.push_back(*std::move(read));
+      } else {
+        EXPECT_THAT(done.error().message, AnyOf(HasSubstr("begins in its file"), HasSubstr("is compressed"))) << id;
+        if (left != nullptr) {
+          left->insert(id);
+        }
+      }
+    }
+    return made;
+  }
+};
+
+/// Moves the project of all sessions of each working directory, and back.
+void expect_there_and_back(const std::string& agent, const fs::path& dir) {
+  const Files before = files_in(dir);
+  std::set<std::string> folders;
+  const auto contexts = Opened(agent, dir).contexts();
+  for (const auto& [id, cwd] : Opened(agent, dir).working_directories()) {
+    folders.insert(cwd);
+  }
+  folders.erase("");
+  for (const std::string& folder : folders) {
+    SCOPED_TRACE(agent + " " + folder);
+    const FolderMove move(folder, "/moved/to a n\xC3\xA4w/place.d" + std::string(190, 'x'));
+    const auto was = Opened(agent, dir).working_directories();
+    const auto made = Opened(agent, dir).relocate_all(move);
+    const Opened after(agent, dir);
+    auto expected = was;
+    for (const Relocation& one : made) {
+      expected[one.id] = *move.now(was.at(one.id));
+    }
+    EXPECT_EQ(after.working_directories(), expected);
+    EXPECT_EQ(after.contexts(), contexts);
+    const auto back = after.writer->put_back(made);
+    EXPECT_TRUE(back) << back.error().message;
+    EXPECT_EQ(files_in(dir), before);
+  }
+}
+
+struct Sample {
+  const char* agent;
+  const char* folder;  // below tests/
+};
+
+class Samples : public ::testing::TestWithParam<Sample> {};
+
+TEST(Relocation, TextThatIsNoneIsRefused) {
+  EXPECT_FALSE(read_relocation("{}"));
+  EXPECT_FALSE(read_relocation(R"({"session":["a","b","c"],"places":["d","e"],"cwd":["f","g"]})"));
+}
+
+TEST_P(Samples, FollowTheirProjectsAndComeBackByteForByte) {
+  const TempStore temp(testing::memory_folder());
+  const fs::path dir = fs::path(temp.root()) / "store";
+  fs::copy(fs::path(tests::kTestData) / GetParam().folder, dir, fs::copy_options::recursive);
+  expect_there_and_back(GetParam().agent, dir);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OfAgents, Samples,
+    ::testing::Values(Sample{"claude", "claude"}, Sample{"codex", "codex/legacy"}, Sample{"codex", "codex/paginated"},
+                      Sample{"goat", "goat/nested"}, Sample{"goat", "goat/flat"}, Sample{"pi", "pi"},
+                      Sample{"opencode", "opencode/files"}, Sample{"opencode", "opencode/first-sqlite-1.2.1"},
+                      Sample{"opencode", "opencode/fresh-1.18.33"}, Sample{"opencode", "opencode/migrated-1.18.33"}));
+
+class Generated : public ::testing::TestWithParam<testing::AgentShapes> {};
+
+TEST_P(Generated, FollowTheirProjectsAndComeBackByteForByte) {
+  constexpr unsigned kStores = 20;
+  const TempStore temp(testing::memory_folder());
+  for (unsigned number = 0; number < kStores && !HasFailure(); ++number) {
+    SCOPED_TRACE(number);
+    const testing::GeneratedStore store(GetParam(), number, temp.root() + "/stores", {.names = true});
+    expect_there_and_back(GetParam().agent, temp.root() + "/stores/" + GetParam().agent);
+  }
+}
+
+// Whatever the process had done when it was killed, the same command completes it.
+TEST_P(Generated, FollowTheirProjectsAfterKills) {
+  const TempStore temp(testing::memory_folder());
+  testing::KillMoments moments;
+  const FolderMove move("/w", "/moved");
+  for (int round = 0; round < testing::kill_rounds() / 4 && !HasFailure(); ++round) {
+    SCOPED_TRACE(round);
+    const testing::GeneratedStore store(GetParam(), static_cast<unsigned>(round), temp.root() + "/stores", {});
+    const fs::path dir = temp.root() + "/stores/" + GetParam().agent;
+    const auto contexts = Opened(GetParam().agent, dir).contexts();
+    const auto was = Opened(GetParam().agent, dir).working_directories();
+    static_cast<void>(testing::is_acknowledged_before_kill(moments, [&]() -> Result<void> {
+      Opened(GetParam().agent, dir).relocate_all(move);
+      return {};
+    }));
+    std::set<std::string> left;
+    Opened(GetParam().agent, dir).relocate_all(move, &left);
+    const Opened after(GetParam().agent, dir);
+    EXPECT_EQ(after.contexts(), contexts);
+    for (const auto& [id, cwd] : after.working_directories()) {
+      EXPECT_EQ(cwd, was.at(id).empty() || left.contains(id) ? was.at(id) : "/moved/p") << id;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfAgents, Generated, ::testing::ValuesIn(testing::agent_shapes()),
+                         [](const auto& agent) { return agent.param.agent; });
+
+}  // namespace
+}  // namespace arborfs
