@@ -160,6 +160,11 @@ inline void with_belongings(ClaudeStage& stage) {
     stage.put(path, "of " + path);
   }
 }
+inline void with_named_belongings(ClaudeStage& stage) {
+  with_belongings(stage);
+  stage.put_log(ClaudeStage::prompt("u1", "", "agent 77, see tool-results/t.txt") +
+                ClaudeStage::answer("a1", "u1", "m1", ClaudeStage::text_block("two")) + ClaudeStage::pin("a1"));
+}
 inline void in_claude_trash(ClaudeStage& stage) {
   with_belongings(stage);
   stage.start();
@@ -178,6 +183,18 @@ inline Result<void> append(ClaudeStage& stage, const std::string& text, bool is_
 }
 inline bool is_written(ClaudeStage& stage) {
   return stage.context().find(kClaudeText) != std::string::npos;
+}
+/// A fork of the session, whose rows name a sub-agent and an output.
+inline Result<void> fork(ClaudeStage& stage) {
+  auto said = read_conversation(stage.session(), "");
+  return said ? only_error(stage.writer().adopt_own(stage.session(), {"claude", "", "", ""}, *said))
+              : Result<void>(said.error());
+}
+inline bool has_fork(ClaudeStage& stage) {
+  const auto files = ClaudeStage::files_in(stage.config());
+  return std::count_if(files.begin(), files.end(), [](const auto& file) {
+           return file.first.ends_with("/subagents/agent-77.jsonl") || file.first.ends_with("/tool-results/t.txt");
+         }) == 4;
 }
 inline Result<void> remove(ClaudeStage& stage) {
   return stage.writer().remove(stage.session());
@@ -264,6 +281,7 @@ inline const ClaudeAct kClaudeActs[] = {
     {"title", with_rows,
      [](ClaudeStage& stage) { return claude_acts::only_error(stage.writer().set_title(stage.session(), kClaudeText)); },
      [](ClaudeStage& stage) { return stage.session()->head().header.title == kClaudeText; }},
+    {"fork", with_named_belongings, claude_acts::fork, claude_acts::has_fork},
     {"remove", with_belongings, claude_acts::remove, claude_acts::is_in_trash},
     {"remove to another file system", with_belongings, claude_acts::remove, claude_acts::is_in_trash, true},
     {"relocate", with_belongings,
@@ -307,7 +325,8 @@ inline void expect_claude_kept(const ClaudeStage& stage, ClaudeFiles before) {
     const bool is_log = path == ClaudeStage::log();
     EXPECT_TRUE(std::any_of(now.begin(), now.end(), [&, &path = path, &bytes = bytes](const ClaudeFiles& files) {
       const auto file = files.find(path);
-      return file != files.end() && (is_log ? file->second.starts_with(bytes) : file->second == bytes);
+      return file != files.end() && (is_log    ? file->second.starts_with(bytes)
+                                               : file->second == bytes);
     })) << path;
   }
   EXPECT_TRUE(std::any_of(now.begin(), now.end(), [&](const ClaudeFiles& files) {

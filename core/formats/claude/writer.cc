@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/formats/claude/belongings.h"
+#include "core/formats/claude/fork_files.h"
 #include "core/formats/claude/last_reply.h"
 #include "core/formats/claude/new_rows.h"
 #include "core/formats/claude/sent_pieces.h"
@@ -18,6 +19,7 @@
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
 #include "core/json/utf8.h"
+#include "core/os/file_tree.h"
 #include "core/os/temp_file.h"
 #include "core/write/commit.h"
 #include "core/write/conversation.h"
@@ -304,6 +306,25 @@ Result<void> remove_title_file(const arborfs::Store& store, const LogPlace& plac
   return store.disk().remove(*beside, std::string(kTitleFile));
 }
 
+Result<Dir> folder_beside(const Session& session) {
+  ASSIGN_OR_RETURN(const auto project, session.store().folder(session.place()));
+  return project.open_in(std::string(session.place().stem()));
+}
+
+/// As texts of the program name the folder of long outputs, behind the path of its own folder.
+std::string results_of(const LogPlace& place) {
+  const std::string path = "projects/" + place.folder + "/" + std::string(place.stem()) + "/tool-results/";
+  const std::string spelled = json::stringify_string(path);
+  return spelled.substr(1, spelled.size() - 2);
+}
+
+std::string replaced(std::string text, std::string_view old, std::string_view fresh) {
+  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + fresh.size())) {
+    text.replace(at, old.size(), fresh);
+  }
+  return text;
+}
+
 /// Those that may have had the logs of a session that was removed, and of its sub-agents.
 std::set<LogFolder> folders_of(const Catalog& catalog, const SessionPtr& session) {
   const LogPlace place = session->place();
@@ -472,19 +493,34 @@ Result<AdoptResult> Writer::adopt_own(const SessionPtr& session, const ForeignFo
   ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, wanted.entry, wanted.reach));
   ASSIGN_OR_RETURN(auto rows, RowCopies(conversation, id).make(spoken));
   rows += conversation.title.empty() ? "" : title_line(conversation.title, id);
-  ASSIGN_OR_RETURN(adopted.made, write_transcript(wanted.agent, conversation.cwd, id, rows));
+  const auto beside = folder_beside(*session);
+  ASSIGN_OR_RETURN(adopted.made, write_transcript(wanted.agent, conversation.cwd, id, std::move(rows),
+                                                  beside ? &*beside : nullptr, session->place()));
   return adopted;
 }
 
+/// The folder is there before the transcript: without one, the program takes it for nothing, and deletes it in time.
 Result<CreateResult> Writer::write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
-                                              const std::string& rows) {
+                                              std::string rows, const Dir* beside, const LogPlace& source) {
   const std::uint8_t number = *catalog().stores().first_of(agent);
   arborfs::Store& store = *catalog().stores().at(number);
   const LogPlace place{project_folder_of(cwd), id + ".jsonl", number};
   ASSIGN_OR_RETURN(const auto folder,
                    make_folders(store.disk(), store.paths().agent_dir, {"projects", place.folder}, 0700, syncs()));
+  std::vector<PathBeside> named;
+  if (beside != nullptr) {
+    ASSIGN_OR_RETURN(named, named_beside(*beside, rows));
+  }
+  if (!named.empty()) {
+    ASSIGN_OR_RETURN(const auto copy, TempFolder::create(store.disk(), folder, {}, syncs()));
+    RETURN_IF_ERROR(copy_beside(store.disk(), *beside, named, copy->dir()));
+    RETURN_IF_ERROR(copy->publish(id));
+    RETURN_IF_ERROR(copy->sync_name());
+    rows = replaced(std::move(rows), results_of(source), results_of(place));
+  }
   const auto written = write_whole_file(store.disk(), folder, place.file, 0600, rows, Disk::Existing::keep, syncs());
   if (!written && !folder.stat(place.file)) {
+    static_cast<void>(named.empty() ? Result<void>() : remove_tree(store.disk(), folder, id));
     return written.error();
   }
   auto made = show_made(place);

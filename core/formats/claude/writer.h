@@ -39,6 +39,7 @@ class Writer final : public arborfs::Writer {
   /// With its sub-agents, and with what other folders of the program have of it.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
+  /// Copies rows, with the sub-agents and the long outputs of tools that they name.
   Result<AdoptResult> adopt_own(const SessionPtr& session, const ForeignFork& wanted,
                                 const Conversation& conversation) override;
 
@@ -47,9 +48,10 @@ class Writer final : public arborfs::Writer {
   Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override {
     return changes_.work(session, work);
   }
-  /// Creates the transcript of a new session.
+  /// Creates the transcript of a new session, and takes along what its rows name of `beside`, the folder beside the
+  /// transcript `source`; null for none.
   Result<CreateResult> write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
-                                        const std::string& rows);
+                                        std::string rows, const Dir* beside = nullptr, const LogPlace& source = {});
 
   Editor editor_;
   Committer changes_;

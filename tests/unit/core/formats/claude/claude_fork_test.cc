@@ -92,5 +92,53 @@ TEST_F(ClaudeToClaude, WritesCallsWithoutAResultAsText) {
   EXPECT_EQ(forked->as_text.calls + forked->as_text.results, 2U);
 }
 
+TEST_F(ClaudeToClaude, TakesAlongWhatItsRowsName) {
+  const std::string old = "projects/-work/11111111-1111-4111-8111-111111111111/";
+  const auto put = [&](const std::string& path, const std::string& text) {
+    const fs::path file = from_.root() + "/" + old + path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  put("tool-results/mine.txt", "long");
+  put("tool-results/inner.txt", "of the sub-agent");
+  put("tool-results/other.txt", "of another branch");
+  put("subagents/agent-aa11.jsonl",
+      R"({"type":"user","uuid":"x","agentId":"aa11","more":"agent bb22, see tool-results/inner.txt"})"
+      "\n");
+  put("subagents/agent-aa11.meta.json", R"({"toolUseId":"t"})");
+  put("subagents/agent-bb22.jsonl", "{}\n");
+  put("subagents/agent-cc33.jsonl", "{}\n");
+  put("subagents/agent-cc33.meta.json", R"({"toolUseId":"elsewhere"})");
+  put("custom-title.json", R"({"customTitle":"Old"})");
+  tests::Rows rows;
+  rows.user("u", "", R"(,"cwd":"/work/on")");
+  rows.block("c", "u", "m", R"({"type":"tool_use","id":"t","name":"Task","input":{"n":1}})");
+  rows.result("d", "c");
+  rows.user("e", "d", R"(,"seen":"/home/sam/.claude/)" + old + R"(tool-results/mine.txt")");
+  const auto forked = fork(rows);
+  ASSERT_TRUE(forked) << forked.error().message;
+  const std::string id = forked->made.id;
+  const std::string fresh = "projects/-work-on/" + id + "/";
+  std::vector<std::string> copied;
+  for (const auto& file : fs::recursive_directory_iterator(to_.root() + "/" + fresh)) {
+    if (file.is_regular_file()) {
+      copied.push_back(fs::relative(file.path(), to_.root() + "/" + fresh).string());
+    }
+  }
+  EXPECT_THAT(copied, ::testing::UnorderedElementsAre("subagents/agent-aa11.jsonl", "subagents/agent-aa11.meta.json",
+                                                      "subagents/agent-bb22.jsonl", "tool-results/inner.txt",
+                                                      "tool-results/mine.txt"));
+  EXPECT_THAT(bytes_of(*forked->made.session), HasSubstr("/home/sam/.claude/" + fresh + "tool-results/mine.txt"));
+}
+
+TEST_F(ClaudeToClaude, MakesNoFolderWhereItsRowsNameNothing) {
+  tests::Rows rows;
+  rows.user("u", "").block("a", "u", "m", R"({"type":"text","text":"Look"})");
+  const auto forked = fork(rows);
+  ASSERT_TRUE(forked) << forked.error().message;
+  const auto place = forked->made.session->place();
+  EXPECT_FALSE(fs::exists(to_.root() + "/projects/" + place.folder + "/" + std::string(place.stem())));
+}
+
 }  // namespace
 }  // namespace arborfs
