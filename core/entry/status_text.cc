@@ -273,6 +273,8 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
     session.json       the header of the log, with the current title, the agent and the format
     title              the title
     tags               its tags, one a line
+    archived           true if it is in its agent's archive, else false (Claude Code, Codex)
+    pinned             true if it is at the top of its agent's list, else false (Codex)
     raw.jsonl          the log, byte for byte
     leaf               link to the entry from which the conversation continues
     context.json       what the agent would send to the model: one JSON object with one message per line

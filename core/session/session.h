@@ -183,6 +183,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void begin_anew();
   /// Reads again where the leaf was moved to (LeafStore). Publishes a change.
   void reload_leaf();
+  /// Publishes that something is shown differently that is no part of the log, such as a mark of its agent.
+  void publish_touched() { publish(Change{}); }
   /// Reads again what users noted about it (Notes), which is shown with the log from then on. Publishes a change. If
   /// the notes cannot be read, those that were read before stay.
   void reload_notes();

@@ -25,6 +25,11 @@ std::vector<Breadcrumb> breadcrumbs_of(const Store& store) {
   return part != nullptr ? part->breadcrumbs() : std::vector<Breadcrumb>();
 }
 
+bool is_marked(const Store& store, const LogPlace& place, Mark mark) {
+  const auto* const part = part_of<HasMarks>(store);
+  return part != nullptr && part->is_marked(place, mark);
+}
+
 std::vector<FileFinding> faults_of(const Store& store) {
   const auto* const part = part_of<HasFaults>(store);
   return part != nullptr ? part->faults() : std::vector<FileFinding>();

@@ -3,8 +3,10 @@
 // what it returns.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/store/finding.h"
@@ -89,6 +91,20 @@ struct HasLiveSigns {
   /// The present ones; null if there are none. `is_running`: a program of the agent runs (Format::programs).
   [[nodiscard]] virtual std::unique_ptr<const LiveSigns> live_signs(bool is_running) const = 0;
 };
+
+/// What an agent's own lists of sessions go by.
+enum class Mark : std::uint8_t { archived, pinned };
+/// As a file of the mount, and as a verb of a Format.
+constexpr std::string_view name_of(Mark mark) {
+  return mark == Mark::archived ? "archived" : "pinned";
+}
+
+/// For an agent that keeps such marks. Cheap.
+struct HasMarks {
+  virtual ~HasMarks() = default;
+  [[nodiscard]] virtual bool is_marked(const LogPlace& place, Mark mark) const = 0;
+};
+bool is_marked(const Store& store, const LogPlace& place, Mark mark);
 
 /// For an agent that deletes old sessions by itself.
 struct CanProtect {

@@ -250,6 +250,20 @@ ContentResult make_tags(const ViewRequest& request) {
   return literal_content(lines);
 }
 
+template <Mark kMark>
+bool has_mark(const Session& session) {
+  return session.format().takes(name_of(kMark));
+}
+
+template <Mark kMark>
+ContentResult make_mark(const ViewRequest& request) {
+  const Session& session = request.session;
+  if (!has_mark<kMark>(session)) {
+    return Error{Errc::not_found, "the session's agent keeps no such mark"};
+  }
+  return literal_content(is_marked(session.store(), session.place(), kMark) ? "true\n" : "false\n");
+}
+
 /// The raw bytes of a log that is decoded.
 class RawBytes final : public LogSource {
  public:
@@ -325,6 +339,10 @@ constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
     ViewRow{"tags", Depth::head, Validity::text, MadeFrom::memory, make_tags, "session-tags"},
+    ViewRow{"archived", Depth::head, Validity::text, MadeFrom::memory, make_mark<Mark::archived>, "archived", nullptr,
+            nullptr, has_mark<Mark::archived>},
+    ViewRow{"pinned", Depth::head, Validity::text, MadeFrom::memory, make_mark<Mark::pinned>, "pinned", nullptr,
+            nullptr, has_mark<Mark::pinned>},
     ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size},
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},

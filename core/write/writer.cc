@@ -287,6 +287,10 @@ Result<std::string> Writer::note_title(const SessionPtr& session, std::string_vi
   return session->title();
 }
 
+Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
+  return pass(name_of(mark), &Writer::set_mark, session, mark, is_set, force);
+}
+
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
   const auto noted = catalog_.notes().change_tags(Notes::key_of(*session), change, syncs());
   note_outcome(session, "tags", noted ? nullptr : &noted.error());

@@ -35,6 +35,7 @@
 #include "core/os/file.h"
 #include "core/session/catalog.h"
 #include "core/store/prompt_history.h"
+#include "core/store/store_parts.h"
 #include "core/write/conversation.h"
 #include "core/write/relocation.h"
 #include "core/write/trash.h"
@@ -267,6 +268,8 @@ class Writer {
   /// session; there a blank title removes that, and errors also are those of Notes::set_title.
   virtual Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                         std::string_view source = "user");
+  /// Sets a mark by which the agent's own lists of sessions go, or takes it away; one that is as wanted stays.
+  virtual Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false);
   /// Of sessions of every agent, also of live ones: tags are no part of a log. Returns the tags after the change.
   /// Errors: those of Notes::change_tags.
   Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);

@@ -64,7 +64,7 @@ _arborfs() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       mount | umount | ls | du | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
-        append | branch | label | title | tag | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate)
+        append | branch | label | title | tag | archive | unarchive | pin | unpin | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
         ;;
@@ -159,7 +159,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion'
+      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -175,7 +175,7 @@ _arborfs() {
     append) options='--json --store --agent-dir --file --at --note --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --full --without --redact-output --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
-    label | title | summary) options='--json --store --agent-dir --force --durability --help' ;;
+    label | title | summary | archive | unarchive | pin | unpin) options='--json --store --agent-dir --force --durability --help' ;;
     tag) options='--json --store --agent-dir --delete --durability --help' ;;
     checkpoint) options='--json --store --agent-dir --durability --help' ;;
     rewind) options='--json --store --agent-dir --dry-run --force --durability --help' ;;

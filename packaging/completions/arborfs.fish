@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion
+set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -80,6 +80,10 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a branch -d 'Mo
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a label -d 'Label an entry, or clear its label'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a title -d 'Change the title of a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tag -d 'List the tags of a session, or change them'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a archive -d 'Put sessions into the archive of their agent'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a unarchive -d 'Take sessions out of the archive of their agent'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a pin -d 'Pin sessions to the top of the list of their agent'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a unpin -d 'Take the pin away'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a summary -d 'Append a summary of a run to a session of OpenCode'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a fork -d 'Copy a session, or the path to one entry, optionally to another agent'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a new -d 'Create a session'
@@ -98,7 +102,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls du show tree context text tail search history stats resume append branch label title tag summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores
+set -l store mount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -134,9 +138,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all 
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag summary fork new checkpoint rewind relocate" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind relocate" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title archive unarchive pin unpin summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arborfs_entries)' -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l note -d 'Append a note for the model'

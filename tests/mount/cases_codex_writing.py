@@ -20,8 +20,11 @@ PRAGMA journal_mode = wal;
 CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL, source TEXT NOT NULL, model_provider TEXT NOT NULL, cwd TEXT NOT NULL, title TEXT NOT NULL,
     sandbox_policy TEXT NOT NULL, approval_mode TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0,
+    archived_at INTEGER, thread_section_id TEXT, section_position INTEGER, section_entered_at_ms INTEGER,
     first_user_message TEXT NOT NULL DEFAULT '', preview TEXT NOT NULL DEFAULT '',
     history_mode TEXT NOT NULL DEFAULT 'legacy', name TEXT);
+CREATE TABLE thread_sections (id TEXT PRIMARY KEY, name TEXT NOT NULL);
+INSERT INTO thread_sections VALUES ('01984de2-8f74-7c91-a3b2-5c5e937cf318', 'Pinned');
 CREATE TABLE thread_spawn_edges (parent_thread_id TEXT, child_thread_id TEXT PRIMARY KEY, status TEXT);
 """
 
@@ -68,6 +71,26 @@ def test_codex_thread_is_named(case):
     added = (codex / "session_index.jsonl").read_text().removeprefix(names).splitlines()
     equal([json.loads(line)["thread_name"] for line in added], ["What else"], "the file of names")
     equal(rollouts(codex), before, "the threads")
+
+
+def test_codex_thread_is_archived_and_pinned(case):
+    """The files archived and pinned of a thread say what Codex's files and rows say, and change them."""
+    codex = codex_dir(case)
+    before = rollouts(codex)
+    with case.mount(f"store=codex={codex}") as mount:
+        folder = mount / "by-id" / REVERTED
+        equal([(folder / name).read_text() for name in ("archived", "pinned")], ["false\n", "false\n"])
+        (folder / "archived").write_text("true\n")
+        (folder / "pinned").write_text("true\n")
+        equal([(folder / name).read_text() for name in ("archived", "pinned")], ["true\n", "true\n"])
+        equal(rows(codex, "archived, section_position", REVERTED), [(1, 1000000)])
+        moved = {path.name for path in (codex / "archived_sessions").glob(f"rollout-*{REVERTED}*")}
+        equal(moved, {path.name for path in before if REVERTED in path.name}, "all segments")
+        fails_with(errno.EINVAL, (folder / "archived").write_text, "perhaps\n")
+        (folder / "archived").write_text("false\n")
+        equal((folder / "archived").read_text(), "false\n")
+    after = rollouts(codex)
+    equal({path.name: after[path] for path in after}, {path.name: before[path] for path in before}, "the threads")
 
 
 def test_codex_thread_is_continued(case):

@@ -196,6 +196,12 @@ inline bool has_fork(ClaudeStage& stage) {
            return file.first.ends_with("/subagents/agent-77.jsonl") || file.first.ends_with("/tool-results/t.txt");
          }) == 4;
 }
+inline Result<void> archive(ClaudeStage& stage, bool is_set) {
+  return stage.writer().set_mark(stage.session(), Mark::archived, is_set);
+}
+inline bool is_archived(ClaudeStage& stage) {
+  return is_marked(stage.session()->store(), stage.session()->place(), Mark::archived);
+}
 inline Result<void> remove(ClaudeStage& stage) {
   return stage.writer().remove(stage.session());
 }
@@ -282,6 +288,16 @@ inline const ClaudeAct kClaudeActs[] = {
      [](ClaudeStage& stage) { return claude_acts::only_error(stage.writer().set_title(stage.session(), kClaudeText)); },
      [](ClaudeStage& stage) { return stage.session()->head().header.title == kClaudeText; }},
     {"fork", with_named_belongings, claude_acts::fork, claude_acts::has_fork},
+    {"archive", with_rows, [](ClaudeStage& stage) { return claude_acts::archive(stage, true); },
+     [](ClaudeStage& stage) { return claude_acts::is_archived(stage); }},
+    {"unarchive",
+     [](ClaudeStage& stage) {
+       with_rows(stage);
+       stage.start();
+       EXPECT_TRUE(claude_acts::archive(stage, true));
+     },
+     [](ClaudeStage& stage) { return claude_acts::archive(stage, false); },
+     [](ClaudeStage& stage) { return !claude_acts::is_archived(stage); }},
     {"remove", with_belongings, claude_acts::remove, claude_acts::is_in_trash},
     {"remove to another file system", with_belongings, claude_acts::remove, claude_acts::is_in_trash, true},
     {"relocate", with_belongings,
@@ -325,7 +341,9 @@ inline void expect_claude_kept(const ClaudeStage& stage, ClaudeFiles before) {
     const bool is_log = path == ClaudeStage::log();
     EXPECT_TRUE(std::any_of(now.begin(), now.end(), [&, &path = path, &bytes = bytes](const ClaudeFiles& files) {
       const auto file = files.find(path);
+      const bool is_mark = path.ends_with("/archived.json");  // which acts replace
       return file != files.end() && (is_log    ? file->second.starts_with(bytes)
+                                     : is_mark ? file->second.starts_with(R"({"archived":)")
                                                : file->second == bytes);
     })) << path;
   }

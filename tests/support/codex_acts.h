@@ -77,6 +77,18 @@ inline void with_two_branches(CodexStage& stage) {
   EXPECT_TRUE(branch_to_the_first_turn<kPaginated>(stage));
 }
 
+inline Result<void> archive_in_codex(CodexStage& stage) {
+  return stage.writer().set_mark(stage.session(), Mark::archived, true);
+}
+inline bool is_archived_in_codex(CodexStage& stage, bool wanted = true) {
+  const auto thread = stage.session();
+  return thread && is_marked(thread->store(), thread->place(), Mark::archived) == wanted &&
+         stage.query(
+             "SELECT archived, archived_at IS NOT NULL, rollout_path LIKE '%/archived_sessions/%' FROM threads "
+             "WHERE id = '" +
+             std::string(kPaginated) + "'") == (wanted ? "1|1|1\n" : "0|0|0\n");
+}
+
 inline Result<void> remove_from_codex(CodexStage& stage) {
   return stage.writer().remove(stage.session());
 }
@@ -135,6 +147,23 @@ inline const CodexAct kCodexActs[] = {
      [](CodexStage& stage) { return stage.context().find("four") != std::string::npos; }, false, true},
     {"relocate", kPaginated, nothing_before, relocate_thread<kPaginated>, is_relocated<kPaginated>},
     {"relocate of a legacy thread", kLegacy, nothing_before, relocate_thread<kLegacy>, is_relocated<kLegacy>},
+    {"archive", kPaginated, nothing_before, archive_in_codex,
+     [](CodexStage& stage) { return is_archived_in_codex(stage); }},
+    {"archive of two segments", kPaginated, with_two_branches, archive_in_codex,
+     [](CodexStage& stage) { return is_archived_in_codex(stage); }},
+    {"unarchive", kPaginated,
+     [](CodexStage& stage) {
+       stage.start();
+       EXPECT_TRUE(archive_in_codex(stage));
+     },
+     [](CodexStage& stage) { return stage.writer().set_mark(stage.session(), Mark::archived, false); },
+     [](CodexStage& stage) { return is_archived_in_codex(stage, false); }},
+    {"pin", kPaginated, nothing_before,
+     [](CodexStage& stage) { return stage.writer().set_mark(stage.session(), Mark::pinned, true); },
+     [](CodexStage& stage) {
+       return stage.query("SELECT section_position FROM threads WHERE thread_section_id IS NOT NULL") == "1000000\n";
+     },
+     false, true},
     {"remove", kPaginated, nothing_before, remove_from_codex, is_in_codex_trash},
     {"remove to another file system", kPaginated, nothing_before, remove_from_codex, is_in_codex_trash, true},
     {"remove of two segments", kPaginated, with_two_branches, remove_from_codex, is_in_codex_trash},
@@ -199,8 +228,9 @@ inline void expect_codex_kept(CodexStage& stage, const CodexAct& act, const Code
   EXPECT_EQ(stage.query("PRAGMA integrity_check"), "ok\n");
   for (const auto& [thread, row] : before.rows) {
     const std::string name = act.name;
-    const bool may_change = thread == act.thread && (name.starts_with("title") || name.starts_with("relocate") ||
-                                                     name.find("branch") != name.npos);
+    const bool may_change = thread == act.thread &&
+                            (name.starts_with("title") || name.starts_with("relocate") ||
+                             name.find("branch") != name.npos || name.find("archive") != name.npos || name == "pin");
     EXPECT_TRUE(may_change || stage.row(thread) == row) << stage.row(thread);
   }
   for (const char* thread : {kPaginated, kLegacy}) {

@@ -169,10 +169,14 @@ class CodexStage {
       "CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, created_at INTEGER NOT NULL, "
       "updated_at INTEGER NOT NULL, source TEXT NOT NULL, model_provider TEXT NOT NULL, cwd TEXT NOT NULL, "
       "title TEXT NOT NULL, sandbox_policy TEXT NOT NULL, approval_mode TEXT NOT NULL, archived INTEGER NOT NULL "
-      "DEFAULT 0, cli_version TEXT NOT NULL DEFAULT '', first_user_message TEXT NOT NULL DEFAULT '', created_at_ms "
+      "DEFAULT 0, archived_at INTEGER, thread_section_id TEXT, section_position INTEGER, section_entered_at_ms "
+      "INTEGER, "
+      "cli_version TEXT NOT NULL DEFAULT '', first_user_message TEXT NOT NULL DEFAULT '', created_at_ms "
       "INTEGER, preview TEXT NOT NULL DEFAULT '', history_mode TEXT NOT NULL DEFAULT 'legacy', name TEXT);"
       "CREATE TRIGGER threads_created_at_ms_after_insert AFTER INSERT ON threads WHEN NEW.created_at_ms IS NULL "
       "BEGIN UPDATE threads SET created_at_ms = NEW.created_at * 1000 WHERE id = NEW.id; END;"
+      "CREATE TABLE thread_sections (id TEXT PRIMARY KEY, name TEXT NOT NULL);"
+      "INSERT INTO thread_sections VALUES('01984de2-8f74-7c91-a3b2-5c5e937cf318', 'Pinned');"
       "CREATE TABLE thread_spawn_edges (parent_thread_id TEXT NOT NULL, child_thread_id TEXT NOT NULL PRIMARY KEY, "
       "status TEXT NOT NULL);";
 

@@ -46,7 +46,7 @@ struct CommandLine {
   std::string tag;    // ls too
   std::string role;
   std::string tool;
-  std::string label;  // ls too
+  std::string label;   // ls too
   bool print = false;  // resume
 
   std::string by;     // stats; "" for day

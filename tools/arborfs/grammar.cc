@@ -307,8 +307,21 @@ void Grammar::add_writing() {
       ->allow_extra_args(false)
       ->take_all()
       ->check(needs("a tag"));
+  add_marks();
   CLI::App* summary = durable(add_change("summary", run_summary, "Append a summary of a run to a session of OpenCode"));
   add_words(summary, "TEXT", "The summary; default: one made from the session");
+}
+
+void Grammar::add_marks() {
+  const auto add = [&](const char* name, RunVerb run, const char* help) {
+    CLI::App* sub = durable(add_with_store(name, run, help));
+    sub->add_option("SESSION", into_.sessions, kSessionHelp)->required()->option_text(" ")->check(needs("a session"));
+    sub->add_flag("--force", into_.force, "Do it even if an agent may have the session open");
+  };
+  add("archive", run_archive, "Put sessions into their agent's archive (Claude Code, Codex)");
+  add("unarchive", run_unarchive, "Take sessions out of their agent's archive");
+  add("pin", run_pin, "Pin sessions to the top of their agent's list (Codex)");
+  add("unpin", run_unpin, "Take the pin away");
 }
 
 void Grammar::add_making() {

@@ -45,6 +45,7 @@ class Grammar {
   CLI::App* add_change(const char* name, RunVerb run, const char* help);
   void add_words(CLI::App* sub, const char* name, const char* help);
   void add_writing();
+  void add_marks();
   void add_making();
   void add_checkpoints();
   void add_removing();

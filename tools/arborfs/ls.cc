@@ -38,17 +38,23 @@ struct Row {
   Session::Head head;
   std::string words;  // the opening words, for a session without a title
   std::string state;
+  std::vector<Mark> marks;
   std::optional<stats::SessionUse> use;   // if --cost or --model is given
   std::vector<std::string> labelled;      // the entries with the label of --label, as their files are named
   std::optional<std::uint64_t> occupied;  // if --size is given; nothing if it cannot be read
 };
 
 Row read_row(const Listed& of, const Catalog& catalog, const AgentLook& look) {
-  Row row{of, of.session->head(), "", "", std::nullopt, {}, std::nullopt};
+  Row row{of, of.session->head(), "", "", {}, std::nullopt, {}, std::nullopt};
   if (row.head.header.title.empty() && row.head.problem.empty()) {
     row.words = opening_words(*of.session, kTitleCharacters).text;
   }
   row.state = liveness_word(check_liveness(*of.session, catalog, look).state);
+  for (const Mark mark : {Mark::archived, Mark::pinned}) {
+    if (is_marked(of.session->store(), of.session->place(), mark)) {
+      row.marks.push_back(mark);
+    }
+  }
   return row;
 }
 
@@ -119,6 +125,9 @@ std::string json_row(const Row& row, const CommandLine& line) {
   if (!row.labelled.empty()) {
     json.add_json("labelled", JsonText::array_of(row.labelled).str());
   }
+  for (const Mark mark : row.marks) {
+    json.add(name_of(mark), true);
+  }
   json.add("state", row.state).add("problem", head_problem(row.head)).add("log", log_path(*row.of.session));
   return json.str();
 }
@@ -129,6 +138,15 @@ void print_json(const std::vector<Row>& rows, const CommandLine& line, Terminal&
     all.item_json(json_row(row, line));
   }
   io.out << terminal_safe_json(all.str()) << "\n";
+}
+
+/// "archived" for a session that is nothing else: most are quiet.
+std::string state_words(const Row& row) {
+  std::string words = row.state == liveness_word(Liveness::State::quiet) && !row.marks.empty() ? "" : row.state;
+  for (const Mark mark : row.marks) {
+    words += (words.empty() ? "" : ", ") + std::string(name_of(mark));
+  }
+  return words;
 }
 
 Style style_of(const Row& row) {
@@ -160,7 +178,7 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
                                    row.of.project->name,
                                    title_of(row),
                                    has_size(row) ? size_words(row.head.stat.size) : "-",
-                                   row.state};
+                                   state_words(row)};
     if (line.size) {
       cells.insert(std::prev(cells.end()), row.occupied ? size_words(*row.occupied) : "-");
     }

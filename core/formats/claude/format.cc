@@ -7,7 +7,7 @@
 namespace arborfs::claude {
 namespace {
 
-constexpr std::string_view kVerbs[] = {"append", "branch", "title", "remove"};
+constexpr std::string_view kVerbs[] = {"append", "branch", "title", "archived", "remove"};
 constexpr std::string_view kPrograms[] = {"claude"};
 constexpr AgentPrograms kAgent{
     .names = kPrograms, .package = "claude-code", .variable = "CLAUDE_CONFIG_DIR", .home = "/.claude"};

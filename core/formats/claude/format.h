@@ -19,7 +19,9 @@ const RecordRenderer& renderer();
 
 inline constexpr std::string_view kAgentPrefix = "agent-";  // begins the name of a sub-agent's transcript
 
-inline constexpr std::string_view kTitleFile = "custom-title.json";  // in the folder beside the transcript
+// In the folder beside the transcript:
+inline constexpr std::string_view kTitleFile = "custom-title.json";
+inline constexpr std::string_view kArchiveFile = "archived.json";
 
 /// The name of the folder in which the program looks for the sessions of a working directory (claude/FORMAT.md A1).
 std::string project_folder_of(std::string_view cwd);

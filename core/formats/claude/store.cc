@@ -83,10 +83,15 @@ std::string piece_of(const File& file, std::uint64_t offset, std::uint64_t lengt
   return bytes;
 }
 
-std::string title_beside(const Dir& project, const LogPlace& place) {
+/// The JSON of a small file in the folder beside a transcript; "" if there is none.
+std::string json_beside(const Dir& project, const LogPlace& place, std::string_view name) {
   const auto folder = project.follow(std::string(place.stem()));
-  const auto file = folder ? File::open_in(*folder, std::string(kTitleFile)) : Result<File>(folder.error());
-  return file ? skim::text_member(piece_of(*file, 0, kSummariesEnd), "customTitle") : "";
+  const auto file = folder ? File::open_in(*folder, std::string(name)) : Result<File>(folder.error());
+  return file ? piece_of(*file, 0, kSummariesEnd) : "";
+}
+
+std::string title_beside(const Dir& project, const LogPlace& place) {
+  return skim::text_member(json_beside(project, place, kTitleFile), "customTitle");
 }
 
 /// Titles, by the uuid of the row to which a summary leads.
@@ -209,6 +214,7 @@ std::shared_ptr<const LogSource> OutsideTitles::with_title(const LogPlace& place
 class Store final : public arborfs::Store,
                     public HasNativeFiles,
                     public HasLiveSigns,
+                    public HasMarks,
                     public HasFaults,
                     public CanProtect {
  public:
@@ -226,6 +232,7 @@ class Store final : public arborfs::Store,
   /// The transcript; for a session also its folder, for a sub-agent also its description.
   [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  [[nodiscard]] bool is_marked(const LogPlace& place, Mark mark) const override;
   /// What a killed fork to Claude Code left, and the sessions that Claude Code deletes within a week.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
   Result<std::string> protect(const LogPlace& place) const override;
@@ -488,6 +495,15 @@ Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
   const bool is_sub_agent = is_of_sub_agents(place.folder);
   return ShownFilesPtr(std::make_unique<const StoredFiles>(
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
+}
+
+/// Both members are needed (claude/FORMAT.md I6).
+bool Store::is_marked(const LogPlace& place, Mark mark) const {
+  const auto project = mark == Mark::archived ? folder(place) : Result<Dir>(Errc::unsupported, "no such mark");
+  const std::string file = project ? json_beside(*project, place, kArchiveFile) : "";
+  json::Document document;
+  return json::parse(file, document) && json::is_truthy(json::member(document, "archived")) &&
+         json::string_member(document, "at");
 }
 
 Result<std::string> Store::protect(const LogPlace& place) const {

@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/formats/claude/belongings.h"
 #include "core/formats/claude/fork_files.h"
 #include "core/formats/claude/last_reply.h"
 #include "core/formats/claude/new_rows.h"
 #include "core/formats/claude/sent_pieces.h"
+#include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/js_text.h"
 #include "core/json/json_cursor.h"
@@ -438,6 +440,28 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   });
   RETURN_IF_ERROR(changes_.make(session, std::move(command)));
   return in_force;
+}
+
+/// As the program's library does (claude/FORMAT.md I6).
+Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
+  if (mark != Mark::archived) {
+    return arborfs::Writer::set_mark(session, mark, is_set, force);
+  }
+  const arborfs::Store& store = session->store();
+  const LogPlace place = session->place();
+  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(store.stat(place));
+  if (is_marked(store, place, mark) == is_set) {
+    return {};
+  }
+  ASSIGN_OR_RETURN(const auto beside, make_folders(store.disk(), folder_path(store.paths().sessions, place.folder),
+                                                   {std::string(place.stem())}, 0700, syncs()));
+  const std::string text =
+      json::Text::object().add("archived", is_set).add("at", json::iso_time(now_ms())).add("by", "arborfs").str();
+  RETURN_IF_ERROR(
+      write_whole_file(store.disk(), beside, std::string(kArchiveFile), 0600, text, Disk::Existing::replace, syncs()));
+  session->publish_touched();
+  return {};
 }
 
 /// The transcript is locked meanwhile, so that no other process of arborfs writes to it.

@@ -36,6 +36,8 @@ class Writer final : public arborfs::Writer {
   /// A title of which nothing is left clears the present one, with the file that holds it beside the transcript.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
+  /// Sessions can be archived; a running program leaves that alone, so the session may be live.
+  Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false) override;
   /// With its sub-agents, and with what other folders of the program have of it.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;

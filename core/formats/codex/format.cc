@@ -6,7 +6,7 @@
 namespace arborfs::codex {
 namespace {
 
-constexpr std::string_view kVerbs[] = {"append", "branch", "title", "remove"};
+constexpr std::string_view kVerbs[] = {"append", "branch", "title", "archived", "pinned", "remove"};
 constexpr std::string_view kPrograms[] = {"codex"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "@openai/codex",

@@ -4,16 +4,17 @@
 #include <array>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/words.h"
+#include "core/os/links.h"
 #include "core/os/temp_file.h"
 #include "core/write/new_file.h"
 
 namespace arborfs::codex {
 namespace {
 
-constexpr const char* kSessions = "sessions";
 constexpr mode_t kFolderMode = 0755;  // less the umask
 constexpr mode_t kFileMode = 0600;
 constexpr std::size_t kLongestSettings = std::size_t{1} << 20U;
@@ -27,32 +28,38 @@ std::string local_time(std::int64_t time_ms, const char* format) {
   return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
-/// The folder of a date. The folder of rollouts may be a link.
-Result<Dir> folder_of_day(Disk& disk, const std::string& home, std::int64_t time_ms, bool sync) {
-  if (!Dir::open_root(home + "/" + kSessions)) {
-    RETURN_IF_ERROR(make_folders(disk, home, {kSessions}, kFolderMode, sync));
+}  // namespace
+
+/// A folder of rollouts may be a link.
+Result<Dir> make_folder(Disk& disk, const std::string& home, const std::string& folder, bool sync) {
+  const std::vector<std::string> parts = path_components(folder);
+  const std::string root = home + "/" + parts.front();
+  if (!Dir::open_root(root)) {
+    RETURN_IF_ERROR(make_folders(disk, home, {parts.front()}, kFolderMode, sync));
   }
-  return make_folders(disk, home + "/" + kSessions,
-                      {local_time(time_ms, "%Y"), local_time(time_ms, "%m"), local_time(time_ms, "%d")}, kFolderMode,
-                      sync);
+  return make_folders(disk, root, {parts.begin() + 1, parts.end()}, kFolderMode, sync);
 }
 
-}  // namespace
+std::string folder_of_day(std::string_view time) {
+  std::string folder = "sessions/" + std::string(time.substr(0, time.find('T')));
+  std::replace(folder.begin(), folder.end(), '-', '/');
+  return folder;
+}
 
 Result<NewSegment> write_segment(const ThreadStore& store, const std::string& thread, const std::string& segment,
                                  std::int64_t time_ms, mode_t permissions, std::string_view lines, bool sync) {
   Disk& disk = store.disk();
   const std::string& home = store.paths().agent_dir;
-  const std::string name = "rollout-" + local_time(time_ms, "%Y-%m-%dT%H-%M-%S") + "-" + thread +
-                           (segment.empty() ? "" : "_" + segment) + ".jsonl";
-  ASSIGN_OR_RETURN(auto folder, folder_of_day(disk, home, time_ms, sync));
+  const std::string time = local_time(time_ms, "%Y-%m-%dT%H-%M-%S");
+  const std::string name = "rollout-" + time + "-" + thread + (segment.empty() ? "" : "_" + segment) + ".jsonl";
+  ASSIGN_OR_RETURN(auto folder, make_folder(disk, home, folder_of_day(time), sync));
   ASSIGN_OR_RETURN(const auto outside, Dir::open_root(home));
   ASSIGN_OR_RETURN(const auto draft, TempFile::create(disk, outside, kFileMode & permissions));
   RETURN_IF_ERROR(draft->write(lines));
   RETURN_IF_ERROR(draft->finish(sync));
   RETURN_IF_ERROR(draft->publish(folder, name, Disk::Existing::keep));
   auto synced = sync ? disk.sync_folder(folder) : Result<void>();
-  std::string path = home + "/" + kSessions + local_time(time_ms, "/%Y/%m/%d/") + name;
+  std::string path = home + "/" + folder_of_day(time) + "/" + name;
   return NewSegment{std::move(folder), name, std::move(path), std::move(synced)};
 }
 

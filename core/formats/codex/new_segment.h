@@ -25,6 +25,11 @@ struct NewSegment {
 Result<NewSegment> write_segment(const ThreadStore& store, const std::string& thread, const std::string& segment,
                                  std::int64_t time_ms, mode_t permissions, std::string_view lines, bool sync);
 
+/// The folder below Codex's folder where it puts the rollouts of a day: "sessions/2026/11/21" of "2026-11-21T20-56-02".
+std::string folder_of_day(std::string_view time);
+/// Opens a folder for rollouts; creates what is missing of it.
+Result<Dir> make_folder(Disk& disk, const std::string& home, const std::string& folder, bool sync);
+
 /// The provider of models that Codex's settings name, which it requires of a thread that it resumes (H4).
 std::string model_provider(const std::string& home);
 

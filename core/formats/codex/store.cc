@@ -31,7 +31,7 @@ namespace arborfs::codex {
 namespace {
 
 /// The logs have the places `sessions/<thread>.jsonl`, which are not files.
-class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSigns, public HasFaults {
+class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSigns, public HasMarks, public HasFaults {
  public:
   Store(const StorePaths& paths, Disk& disk)
       : ThreadStore(codex::format(), paths, disk, make_no_blobs(), codex::prompt_history(paths.agent_dir, disk)),
@@ -54,6 +54,8 @@ class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSig
   [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   [[nodiscard]] Result<File> open_file(const Dir& in, const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
+  /// The place of a thread's files says whether it is archived (H6).
+  [[nodiscard]] bool is_marked(const LogPlace& place, Mark mark) const override;
   /// Missing segments at the beginning of its history.
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;
   /// Of Codex's database.
@@ -183,7 +185,6 @@ Result<ShownFiles::Content> SegmentFiles::open(const std::string& path) const {
 }
 
 constexpr std::string_view kFolder = "sessions";
-constexpr std::string_view kArchive = "archived_sessions";
 constexpr std::string_view kLogEnding = ".jsonl";
 constexpr std::size_t kMostBases = 1000;  // of one segment
 constexpr std::size_t kLooksAtOnce = 64;  // threads that one call looks at
@@ -457,6 +458,17 @@ ThreadFacts Store::facts_in(const ThreadTable& table, const Known& known, const 
     facts.active = &active == &files->second.back() ? "" : active.name.segment;
   }
   return facts;
+}
+
+bool Store::is_marked(const LogPlace& place, Mark mark) const {
+  const ThreadRows rows = database_.current();
+  if (mark == Mark::pinned) {
+    const auto row = rows.by_thread->find(std::string(place.stem()));
+    return row != rows.by_thread->end() && row->second.is_pinned;
+  }
+  const Table now = table();
+  const auto found = now->threads().find(place.stem());
+  return found != now->threads().end() && is_archived(active_of(found->second, rows));
 }
 
 bool Store::is_link(const LogPlace& place) const {

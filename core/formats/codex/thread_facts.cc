@@ -62,13 +62,14 @@ Result<void> read_own_rows(const sqlite::Connection& connection, ThreadRows::ByT
     return {};
   }
   const std::string sql = std::string("SELECT id, ") + column("name") + ", " + column("history_mode") + ", " +
-                          column("rollout_path") + " FROM threads";
+                          column("rollout_path") + ", " + column("thread_section_id") + " FROM threads";
   return each_row(connection, sql, [&](const sqlite::Statement& row) {
     ThreadRow& thread = rows[std::string(row.text(0))];
     thread.is_known = true;
     thread.name = row.text(1).empty() ? std::nullopt : std::optional(std::string(row.text(1)));
     thread.is_paginated = row.text(2) == "paginated";
     thread.segment = segment_in(row.text(3));
+    thread.is_pinned = row.text(4) == kPinnedSection;
   });
 }
 

@@ -47,7 +47,11 @@ struct ThreadRow {
   std::optional<std::string> name;  // given by the user
   std::string parent;               // the thread that started it as a sub-agent, "" for none
   std::string segment;              // with which Codex goes on (C7), "" if the row does not say
+  bool is_pinned = false;           // in the section kPinnedSection
 };
+
+/// The section of threads that are pinned (H6).
+inline constexpr std::string_view kPinnedSection = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
 
 /// The rows of all threads at one time.
 struct ThreadRows {

@@ -3,9 +3,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/formats/codex/new_segment.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/sqlite/database.h"
@@ -94,6 +96,68 @@ Result<void> insert_row(const sqlite::Connection& database, const NewThread& thr
   return {};
 }
 
+/// One UPDATE of a thread's row, whose id is the first parameter.
+template <class... Values>
+Result<void> change_row(const ThreadStore& store, bool sync, const std::string& thread, std::string_view sql,
+                        const Values&... values) {
+  ASSIGN_OR_RETURN(const auto change, begin_change(store.paths().agent_dir, sync));
+  RETURN_IF_ERROR(change.connection().execute(sql, thread, values...));
+  RETURN_IF_ERROR(change.connection().rows_changed() > 0 ? Result<void>() : Result<void>(no_row(thread)));
+  auto done = change.commit();
+  store.forget_rows();
+  return done;
+}
+
+/// Where Codex puts the file of a segment.
+std::string folder_of(const SegmentFile& file, bool is_archived) {
+  return is_archived ? std::string(kArchive) : folder_of_day(file.name.time);
+}
+
+/// The database has the name of the plain file (C7).
+std::string plain_name(const SegmentFile& file) {
+  constexpr std::string_view kCompressed = ".zst";
+  return file.file.substr(0, file.file.size() - (file.name.is_compressed ? kCompressed.size() : 0));
+}
+
+/// Moves the files of a thread to the archive, or back.
+class Moves {
+ public:
+  Moves(Disk& disk, const std::string& home, bool sync) : disk_(disk), home_(home), sync_(sync) {}
+
+  /// Leaves those that are there already, so that a move which was interrupted is completed.
+  Result<void> make(const std::vector<SegmentFile>& files, bool to_archive) {
+    for (const SegmentFile& file : files) {
+      if (is_archived(file) == to_archive) {
+        continue;
+      }
+      ASSIGN_OR_RETURN(auto from, open_below(home_, file.folder));
+      ASSIGN_OR_RETURN(auto to, make_folder(disk_, home_, folder_of(file, to_archive), sync_));
+      RETURN_IF_ERROR(disk_.rename(from, file.file, to, file.file, Disk::Existing::keep));
+      moved_.push_back({std::move(from), std::move(to), file.file});
+      RETURN_IF_ERROR(sync_ ? disk_.sync_folder(moved_.back().to) : Result<void>());
+      RETURN_IF_ERROR(sync_ ? disk_.sync_folder(moved_.back().from) : Result<void>());
+    }
+    return {};
+  }
+  /// As far as the disk allows.
+  void undo() {
+    for (const Move& move : moved_) {
+      static_cast<void>(disk_.rename(move.to, move.name, move.from, move.name, Disk::Existing::keep));
+    }
+  }
+
+ private:
+  struct Move {
+    Dir from;
+    Dir to;
+    std::string name;
+  };
+  Disk& disk_;
+  const std::string& home_;
+  const bool sync_;
+  std::vector<Move> moved_;
+};
+
 }  // namespace
 
 Result<std::string> known_database(const std::string& home) {
@@ -154,11 +218,53 @@ Result<void> check_path(const ThreadStore& store, const std::string& thread, con
 }
 
 Result<void> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync) {
-  ASSIGN_OR_RETURN(const auto change, begin_change(store.paths().agent_dir, sync));
-  RETURN_IF_ERROR(change.connection().execute("UPDATE threads SET rollout_path = ?2 WHERE id = ?1", thread, path));
-  RETURN_IF_ERROR(change.connection().rows_changed() > 0 ? Result<void>() : Result<void>(no_row(thread)));
-  auto done = change.commit();
+  return change_row(store, sync, thread, "UPDATE threads SET rollout_path = ?2 WHERE id = ?1", path);
+}
+
+/// A thread in another section moves to that of the pins.
+Result<void> set_pinned(const ThreadStore& store, const std::string& thread, const ThreadNow& now, bool is_pinned,
+                        bool sync) {
+  RETURN_IF_ERROR(check_path(store, thread, now));
+  if (now.row.is_pinned == is_pinned) {
+    return {};
+  }
+  if (!is_pinned) {
+    return change_row(store, sync, thread,
+                      "UPDATE threads SET thread_section_id = NULL, section_position = NULL, section_entered_at_ms = "
+                      "NULL WHERE id = ?1");
+  }
+  return change_row(store, sync, thread,
+                    "UPDATE threads SET thread_section_id = (SELECT id FROM thread_sections WHERE id = ?2), "
+                    "section_position = (SELECT coalesce(max(section_position), 0) + 1000000 FROM threads WHERE "
+                    "thread_section_id = ?2), section_entered_at_ms = ?3 WHERE id = ?1",
+                    kPinnedSection, now_ms());
+}
+
+/// The row changes first, but is committed last: until then, it can still be undone.
+Result<void> set_archived(const ThreadStore& store, const std::string& thread, const ThreadNow& now, bool is_archived,
+                          bool sync) {
+  const std::string& home = store.paths().agent_dir;
+  std::optional<Transaction> change;
+  if (auto begun = begin_change(home, sync); begun) {
+    change.emplace(*std::move(begun));
+    const std::string path = home + "/" + folder_of(now.active, is_archived) + "/" + plain_name(now.active);
+    RETURN_IF_ERROR(change->connection().execute(
+        "UPDATE threads SET archived_at = CASE WHEN ?2 = 0 THEN NULL WHEN archived THEN archived_at ELSE ?3 END, "
+        "archived = ?2, rollout_path = ?4 WHERE id = ?1",
+        thread, std::int64_t{is_archived ? 1 : 0}, now_ms() / 1000, path));
+  } else if (begun.error().code != Errc::not_found) {
+    return begun.error();
+  }
+  Moves moves(store.disk(), home, sync);
+  auto done = moves.make(now.own, is_archived);
+  if (done && change) {
+    done = change->commit();
+  }
+  if (!done && (!change || change->is_surely_undone())) {
+    moves.undo();
+  }
   store.forget_rows();
+  store.forget_files();
   return done;
 }
 

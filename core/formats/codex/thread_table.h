@@ -49,6 +49,12 @@ struct SegmentFile {
   bool is_linked = false;  // a symbolic link leads to it
 };
 
+/// Codex's folder of archived threads, in its own one.
+inline constexpr std::string_view kArchive = "archived_sessions";
+inline bool is_archived(const SegmentFile& file) {
+  return std::string_view(file.folder).substr(0, file.folder.find('/')) == kArchive;
+}
+
 /// A file or folder below Codex's folder that has no segment, though its name or its place promises one.
 struct LeftOutFile {
   std::string path;    // below Codex's folder

@@ -33,7 +33,7 @@ constexpr std::string_view kAgentName = "codex";
 constexpr std::string_view kVersion = "0.171.0";  // whose files H describes
 constexpr std::size_t kLongestPrompt = 4096;
 constexpr std::size_t kMostNamed = 3;  // threads in a message
-constexpr std::string_view kFolders[] = {"sessions", "archived_sessions"};
+constexpr std::string_view kFolders[] = {"sessions", kArchive};
 
 /// All files of a thread, in Codex's folder or in the trash: second copies of a segment too, which would else be the
 /// thread. They return in the order in which the segments were begun.
@@ -284,6 +284,29 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   });
   RETURN_IF_ERROR(rows_.make(session, std::move(command)));
   return in_force;
+}
+
+Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
+  RETURN_IF_ERROR(check_writable(session->format()));
+  const ThreadStore& store = threads_of(*session);
+  const std::string thread(session->place().stem());
+  if (mark == Mark::pinned) {
+    ASSIGN_OR_RETURN(const auto now, store.thread_now(thread));
+    RETURN_IF_ERROR(set_pinned(store, thread, now, is_set, syncs()));
+  } else {
+    Command command;
+    command.policy = live_policy(force);
+    command.work = [&](Held& /*held*/) -> Result<void> {
+      store.forget_files();
+      ASSIGN_OR_RETURN(const auto now, store.thread_now(thread));
+      return set_archived(store, thread, now, is_set, syncs());
+    };
+    auto done = threads_.make(session, std::move(command));
+    catalog().rescan_folder(session->place().in());
+    RETURN_IF_ERROR(done);
+  }
+  session->publish_touched();
+  return {};
 }
 
 Result<void> Writer::check_branch(const SessionPtr& session, const std::string& target) {

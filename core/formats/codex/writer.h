@@ -37,6 +37,8 @@ class Writer final : public arborfs::Writer {
   /// A program that has the thread loaded takes the name over, so the session may be live.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
+  /// Pins: also beside a program that has the thread loaded. Archives: errors also busy as for append_text().
+  Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false) override;
   /// Codex goes back to the end of a turn: a new segment, or an earlier one, becomes the active one; a legacy thread
   /// drops its last turns. Both are for Codex too, so `pin` adds nothing. Errors also: invalid_argument for an entry
   /// within a turn, and in a legacy thread for one that is not on the path to the leaf; unsupported with a summary;

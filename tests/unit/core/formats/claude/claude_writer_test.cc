@@ -209,6 +209,29 @@ TEST_F(ClaudeWriter, AMessageGoesOnWhereTheLeafWasMoved) {
   EXPECT_EQ(messages(), "[" + said("user", texts({"one", "instead"})) + "]");
 }
 
+TEST_F(ClaudeWriter, AnArchivedSessionHasAMarkBesideItsTranscript) {
+  const auto is_archived = [&] {
+    return is_marked(stage_.session()->store(), stage_.session()->place(), Mark::archived);
+  };
+  const std::string mark = "projects/-work/" + std::string(testing::kClaudeId) + "/archived.json";
+  EXPECT_FALSE(is_archived());
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::archived, false)) << "it is not";
+  EXPECT_FALSE(ClaudeStage::files_in(stage_.config()).contains(mark));
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::archived, true));
+  EXPECT_THAT(ClaudeStage::read(stage_.config() + "/" + mark),
+              ::testing::MatchesRegex(R"(\{"archived":true,"at":"20[-0-9T:.]+Z","by":"arborfs"\})"));
+  EXPECT_TRUE(is_archived());
+  EXPECT_EQ(added(), Texts()) << "the transcript stays";
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::archived, false));
+  EXPECT_FALSE(is_archived());
+  stage_.put(mark, R"({"archived":true})");
+  EXPECT_FALSE(is_archived()) << "without a time it does not count";
+  const auto pinned = stage_.writer().set_mark(stage_.session(), Mark::pinned, true);
+  ASSERT_FALSE(pinned);
+  EXPECT_EQ(pinned.error().code, Errc::unsupported);
+  EXPECT_EQ(pinned.error().message, "sessions of claude do not take 'pinned'");
+}
+
 TEST_F(ClaudeWriter, IfLeafFailsUnlessTheEntryIsTheLeaf) {
   const auto refused = append(R"({"role":"user","content":"x","ifLeaf":"u1"})");
   ASSERT_FALSE(refused);

@@ -342,6 +342,79 @@ TEST_F(CodexWriting, AThreadThatCodexDoesNotOpenIsNotAppendedTo) {
   EXPECT_EQ(written.error().code, Errc::read_only);
 }
 
+bool is_archived_now(CodexStage& stage) {
+  const auto session = stage.session();
+  return session && is_marked(session->store(), session->place(), Mark::archived);
+}
+
+TEST_F(CodexWriting, AnArchivedThreadHasItsFilesInTheArchiveAndComesBack) {
+  const std::string row = stage_.row();
+  const std::string log = stage_.log();
+  const std::string archived =
+      stage_.home() + "/archived_sessions/" + fs::path(stage_.path_of(kPaginated)).filename().string();
+  const std::string asked = "SELECT archived, archived_at > 1700000000, rollout_path FROM threads WHERE id = '" +
+                            std::string(kPaginated) + "'";
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::archived, true));
+  EXPECT_EQ(CodexStage::read(archived), log);
+  EXPECT_FALSE(fs::exists(stage_.path_of(kPaginated)));
+  EXPECT_EQ(stage_.query(asked), "1|1|" + archived + "\n");
+  EXPECT_TRUE(is_archived_now(stage_));
+  EXPECT_TRUE(append("into the archive"));
+  fs::remove(archived);
+  CodexStage::put(archived, log);
+  stage_.start();
+  EXPECT_TRUE(is_archived_now(stage_));
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::archived, false));
+  EXPECT_EQ(stage_.log(), log);
+  EXPECT_FALSE(fs::exists(archived));
+  EXPECT_EQ(stage_.row(), row);
+  EXPECT_FALSE(is_archived_now(stage_));
+}
+
+// As after a kill between the two: Codex finds no file where the row says.
+TEST_F(CodexWriting, AnInterruptedMoveToTheArchiveIsCompletedByTheSameCommand) {
+  const fs::path archived =
+      stage_.home() + "/archived_sessions/" + fs::path(stage_.path_of(kPaginated)).filename().string();
+  fs::create_directories(archived.parent_path());
+  fs::rename(stage_.path_of(kPaginated), archived);
+  stage_.start();
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::archived, true));
+  EXPECT_EQ(stage_.query("SELECT archived, rollout_path FROM threads WHERE id = '" + std::string(kPaginated) + "'"),
+            "1|" + archived.string() + "\n");
+  EXPECT_TRUE(fs::exists(archived));
+}
+
+TEST_F(CodexWriting, AThreadThatAProgramHasLoadedIsNotMoved) {
+  CodexStage::put(stage_.lock_of(kPaginated), "");
+  const int lock = ::open(stage_.lock_of(kPaginated).c_str(), O_RDWR);
+  const testing::Child holder([&] { ::pause(); });
+  ASSERT_EQ(::flock(lock, LOCK_EX), 0);
+  const auto done = stage_.writer().set_mark(stage_.session(), Mark::archived, true, true);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::busy);
+  EXPECT_TRUE(fs::exists(stage_.path_of(kPaginated)));
+  EXPECT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::pinned, true)) << "which is only in the database";
+  ::close(lock);
+}
+
+TEST_F(CodexWriting, PinsFollowOneAnother) {
+  const std::string asked =
+      "SELECT id, section_position, section_entered_at_ms > 0 FROM threads WHERE thread_section_id = "
+      "'01984de2-8f74-7c91-a3b2-5c5e937cf318' ORDER BY section_position";
+  const std::string row = stage_.row();
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::pinned, true));
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(kLegacy), Mark::pinned, true));
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::pinned, true)) << "it is pinned already";
+  EXPECT_EQ(stage_.query(asked), std::string(kPaginated) + "|1000000|1\n" + std::string(kLegacy) + "|2000000|1\n");
+  EXPECT_TRUE(is_marked(stage_.session()->store(), stage_.session()->place(), Mark::pinned));
+  ASSERT_TRUE(stage_.writer().set_mark(stage_.session(), Mark::pinned, false));
+  EXPECT_EQ(stage_.query(asked), std::string(kLegacy) + "|2000000|1\n");
+  EXPECT_EQ(stage_.row(), row);
+  fs::remove(stage_.database());
+  stage_.start();
+  EXPECT_EQ(stage_.writer().set_mark(stage_.session(), Mark::pinned, true).error().code, Errc::not_found);
+}
+
 TEST_F(CodexWriting, ARemovedThreadIsBackByteForByteWithItsTimesAndItsName) {
   const std::string segment = "019c4740-4400-7084-801f-aaaaaaaaaaaa";
   const CodexSegment first = CodexSegment(kPaginated, true).turn("one", "two");
