@@ -24,6 +24,7 @@ namespace arborfs::conformance {
 inline constexpr const char* kOpenCodeParent = "Explore with subagent";
 inline constexpr const char* kOpenCodePlain = "Greeting script (renamed)";
 inline constexpr const char* kOpenCodeMarker = "what was written";
+inline constexpr const char* kOpenCodeMoved = "/moved/away";
 
 /// A copy of a sample store with a writer on it, and a trash.
 class OpenCodeStage {
@@ -37,6 +38,7 @@ class OpenCodeStage {
       keep_few_rows();
     }
     start();
+    work_ = titled(kOpenCodePlain)->head().header.cwd;
   }
   void stop() {
     writer_.reset();
@@ -62,6 +64,8 @@ class OpenCodeStage {
   [[nodiscard]] Writer& writer() { return *writer_; }
   [[nodiscard]] Catalog& catalog() { return *catalog_; }
   [[nodiscard]] std::size_t sessions() const { return catalog_->view()->by_id.size(); }
+  /// The first working directory of the session that is called kOpenCodePlain.
+  [[nodiscard]] const std::string& work() const { return work_; }
   /// Null if there is none.
   [[nodiscard]] SessionPtr titled(const std::string& title) const {
     SessionPtr found;
@@ -82,8 +86,14 @@ class OpenCodeStage {
   }
 
   /// The store in pieces: each file with its text, or each row. Those of the sessions' own data begin with "session|".
+  /// A project that was moved is as before.
   [[nodiscard]] std::vector<std::string> pieces() const {
     auto found = is_in_files() ? files() : rows();
+    for (std::string& piece : found) {
+      const std::size_t moved = piece.starts_with("project") ? piece.find(kOpenCodeMoved) : std::string::npos;
+      piece = moved == std::string::npos ? std::move(piece)
+                                         : piece.replace(moved, std::string(kOpenCodeMoved).size(), work_);
+    }
     std::sort(found.begin(), found.end());
     return found;
   }
@@ -154,6 +164,7 @@ class OpenCodeStage {
   Disk& disk_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<opencode::Writer> writer_;
+  std::string work_;
 };
 
 struct OpenCodeAct {
@@ -197,6 +208,11 @@ inline bool has_one_more(OpenCodeStage& stage, const std::vector<std::string>& b
   return count_marked(now) == count_marked(before) + 1 && lost_of(before, now).empty();
 }
 
+inline Result<void> relocate(OpenCodeStage& stage, const std::string& from, const std::string& to) {
+  const auto done = stage.writer().relocate(stage.titled(kOpenCodePlain), {from, to});
+  return done ? Result<void>() : Result<void>(done.error());
+}
+
 inline const OpenCodeAct kOpenCodeActs[] = {
     {"append", nothing_to_prepare,
      [](OpenCodeStage& stage) -> Result<void> {
@@ -232,14 +248,15 @@ inline const OpenCodeAct kOpenCodeActs[] = {
        const auto now = stage.pieces();
        return count_sessions(now) == count_sessions(before) + 1 && lost_of(before, now).empty();
      }},
-    {"relocate", nothing_to_prepare,
-     [](OpenCodeStage& stage) -> Result<void> {
-       const auto session = stage.titled(kOpenCodePlain);
-       const auto done = stage.writer().relocate(session, {session->head().header.cwd, "/moved"});
-       return done ? Result<void>() : Result<void>(done.error());
+    {"relocate",
+     [](OpenCodeStage& stage) {
+       const bool is_moved = stage.titled(kOpenCodePlain)->head().header.cwd == kOpenCodeMoved;
+       return is_moved ? relocate(stage, kOpenCodeMoved, stage.work()) : Result<void>();
      },
-     [](OpenCodeStage& stage, const std::vector<std::string>& /*before*/) {
-       return stage.titled(kOpenCodePlain)->head().header.cwd == "/moved";
+     [](OpenCodeStage& stage) { return relocate(stage, stage.work(), kOpenCodeMoved); },
+     [](OpenCodeStage& stage, const std::vector<std::string>& before) {
+       return stage.titled(kOpenCodePlain)->head().header.cwd == kOpenCodeMoved &&
+              lost_of(before, stage.pieces()).empty();
      }},
     {"remove", nothing_to_prepare, remove_parent,
      [](OpenCodeStage& stage, const std::vector<std::string>& /*before*/) {
