@@ -249,6 +249,7 @@ them; reading changes nothing in the logs.
 
     README.md          this page
     status.json        health: the store, the number of sessions, how changes are detected, the last errors
+    operations         what arborfs changed; `arborfs undo` takes the last change back
     projects/          one folder per working directory, with one folder per session
     by-id/             every session by its id; a unique prefix of an id is found too
     by-agent/          the sessions of each agent, by their ids

@@ -253,6 +253,11 @@ std::optional<std::string> link_target(const std::string& path) {
                   : std::nullopt;
 }
 
+std::string path_of(int fd) {
+  auto path = link_target(path_of_fd(fd));
+  return path && path->starts_with('/') && !path->ends_with(" (deleted)") ? *std::move(path) : "";
+}
+
 Result<bool> wait_for_flock(int fd, std::chrono::milliseconds patience) {
   constexpr std::chrono::microseconds kFirstPause{200};
   constexpr std::chrono::microseconds kLongestPause{10'000};

@@ -114,6 +114,10 @@ class Dir {
 /// caller.
 std::optional<std::string> link_target(const std::string& path);
 
+/// The path of an open file or folder, as the kernel has it: without links; "" if it has no name, or /proc cannot be
+/// read.
+std::string path_of(int fd);
+
 /// Takes the flock(2) of an open file or folder, which lasts until its descriptors are closed. Waits as long as
 /// `patience`, and never in the kernel; false if another process or thread holds it then. Errors: those of flock(2).
 Result<bool> wait_for_flock(int fd, std::chrono::milliseconds patience);

@@ -107,7 +107,7 @@ Result<std::string> read_private_file(const Dir& folder, const std::string& name
   return file->read(0, st->size);
 }
 
-FolderLock::FolderLock(const Dir& folder, std::chrono::milliseconds patience) : fd_(folder.fd()) {
+FolderLock::FolderLock(int fd, std::chrono::milliseconds patience) : fd_(fd) {
   const auto taken = wait_for_flock(fd_, patience);
   is_held_ = taken && *taken;
 }

@@ -32,11 +32,14 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
 /// The content of such a file; "" if it does not exist. Errors: too_large, and those of opening and reading it.
 Result<std::string> read_private_file(const Dir& folder, const std::string& name);
 
-/// Locks a state folder against other threads and processes while it lives. It is held only briefly; the wait is
-/// limited, so that a process that was stopped while holding it does not block the others. `folder` outlives it.
+/// Locks a state folder, or an open file there, against other processes and other descriptors of it while it lives. It
+/// is held only briefly; the wait is limited, so that a process that was stopped while holding it does not block the
+/// others. `folder`, or the descriptor, outlives it.
 class FolderLock {
  public:
-  explicit FolderLock(const Dir& folder, std::chrono::milliseconds patience = std::chrono::milliseconds(500));
+  explicit FolderLock(const Dir& folder, std::chrono::milliseconds patience = std::chrono::milliseconds(500))
+      : FolderLock(folder.fd(), patience) {}
+  FolderLock(int fd, std::chrono::milliseconds patience);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -120,6 +120,7 @@ Catalog::Catalog(StoreSet stores, std::string home, const std::string& state,
       notes_(std::make_unique<Notes>(state.empty() ? "" : data_path("notes"),
                                      stores_.begin() == stores_.end() ? Disk::real() : stores_.at(0)->disk())),
       states_(states_in(state)),
+      operations_(std::make_unique<Operations>(state, notes_->disk())),
       known_(std::make_unique<Known>()),
       view_(std::make_shared<CatalogView>()) {}
 

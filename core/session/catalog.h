@@ -23,6 +23,7 @@
 #include "core/session/catalog_view.h"
 #include "core/session/change_feed.h"
 #include "core/session/notes.h"
+#include "core/session/operations.h"
 #include "core/session/session.h"
 #include "core/session/store_state.h"
 #include "core/store/blob_store.h"
@@ -136,6 +137,8 @@ class Catalog {
   /// What users noted about sessions, kept in $XDG_DATA_HOME/arborfs/notes/; in memory without a state folder.
   [[nodiscard]] Notes& notes() const { return *notes_; }
   [[nodiscard]] Result<NotedPtr> noted_of(const Session& session) const { return notes_->of(Notes::key_of(session)); }
+  /// What arborfs changed, in the state folder; in memory without one.
+  [[nodiscard]] Operations& operations() const { return *operations_; }
   [[nodiscard]] const std::string& home() const { return home_; }
   [[nodiscard]] ChangeFeed& feed() { return feed_; }
   /// Projects, terminals or recent changed, but no single session.
@@ -187,6 +190,7 @@ class Catalog {
   const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   std::atomic<std::uint32_t> generations_{0};    // the last number given
   const std::unique_ptr<Notes> notes_;
+  const std::unique_ptr<Operations> operations_;
   const std::vector<std::unique_ptr<OfStore>> states_;  // by the store's number
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_

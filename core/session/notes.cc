@@ -173,6 +173,14 @@ std::string noted_json(const Noted& noted) {
   return noted == Noted() ? "" : with_notes("{}", Noted(), noted);
 }
 
+Noted noted_in(std::string_view json) {
+  Noted noted;
+  if (json::is_one_value(json)) {
+    add_line(json, noted);
+  }
+  return noted;
+}
+
 Notes::Key Notes::key_of(const Session& session) {
   std::string id = session.identity().id;
   return {std::string(session.format().agent), id.empty() ? std::string(session.place().stem()) : std::move(id)};
@@ -253,6 +261,16 @@ Result<Noted> Notes::set_labels(const Key& key, const std::vector<Noted::EntryLa
         if (noted.labels.size() > kMostLabels) {
           return {Errc::invalid_argument, "a session may have at most " + std::to_string(kMostLabels) + " labels"};
         }
+        return {};
+      },
+      sync);
+}
+
+Result<Noted> Notes::put(const Key& key, const Noted& noted, bool sync) {
+  return change(
+      key,
+      [&](Noted& now) -> Result<void> {
+        now = noted;
         return {};
       },
       sync);

@@ -44,6 +44,8 @@ const NotedPtr& nothing_noted();
 
 /// The members of a line, but for its session: a JSON object; "" for a session without notes.
 std::string noted_json(const Noted& noted);
+/// What such members say; empty for other text.
+Noted noted_in(std::string_view json);
 
 class Notes {
  public:
@@ -64,6 +66,7 @@ class Notes {
 
   /// `folder`: of the files, "" to keep notes in memory. `disk` outlives this.
   Notes(std::string folder, Disk& disk) : folder_(std::move(folder)), disk_(disk) {}
+  [[nodiscard]] Disk& disk() const { return disk_; }
 
   /// Of all sessions of an agent; costs one stat unless the file has changed. Never null. Errors: those of
   /// open_private_folder and read_private_file, but for a missing file.
@@ -89,6 +92,8 @@ class Notes {
   /// All or none; a text "" removes the label of the entry. Errors also: not_utf8; too_large for a text above
   /// kLongestLabel; invalid_argument for more than kMostLabels.
   Result<Noted> set_labels(const Key& key, const std::vector<Noted::EntryLabel>& labels, bool sync);
+  /// Puts these notes in the place of all that the session has.
+  Result<Noted> put(const Key& key, const Noted& noted, bool sync);
 
  private:
   using Change = std::function<Result<void>(Noted&)>;

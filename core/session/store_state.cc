@@ -183,6 +183,18 @@ Result<void> LeafStore::save(const std::string& log_name, const KeptLeaf& leaf, 
   return files_.replace(log_name, text_of(leaf), sync);
 }
 
+std::string LeafStore::text(const std::string& log_name) const {
+  return files_.read(log_name, kMaxLeaf);
+}
+
+Result<void> LeafStore::put_text(const std::string& log_name, const std::string& text, bool sync) {
+  if (text.empty()) {
+    forget(log_name);
+    return {};
+  }
+  return files_.replace(log_name, text, sync);
+}
+
 struct WriteMarks::Mark {
   std::uint64_t ino = 0;
   std::uint64_t size = 0;
@@ -600,19 +612,29 @@ std::vector<ErasedEntries::Kept> ErasedEntries::of(const std::string& log_name) 
   return bytes ? entries_of(*bytes) : Entries{};
 }
 
-void ErasedEntries::forget(const std::string& log_name, const std::vector<std::string>& ids) {
+std::size_t ErasedEntries::forget_lines(const std::string& log_name, std::string_view lines) {
+  std::vector<std::string> ids;
+  for (Kept& entry : entries_of(lines)) {
+    ids.push_back(std::move(entry.id));
+  }
+  return ids.empty() ? 0 : forget(log_name, ids);
+}
+
+std::size_t ErasedEntries::forget(const std::string& log_name, const std::vector<std::string>& ids) {
   const auto folder = written_.open();
   if (!folder) {
-    return;
+    return 0;
   }
   const std::lock_guard alone(mutex_);
   const FolderLock lock(*folder);
   const auto bytes = lock.is_held() ? read_newest(*folder, written_.name_of(log_name), kMostRead) : locked();
   Entries entries = bytes ? entries_of(*bytes) : Entries{};
   const auto is_removed = [&](const Kept& entry) { return std::find(ids.begin(), ids.end(), entry.id) != ids.end(); };
-  if (std::erase_if(entries, is_removed) != 0) {
+  const std::size_t removed = std::erase_if(entries, is_removed);
+  if (removed != 0) {
     static_cast<void>(replace(*folder, written_.name_of(log_name), entries));
   }
+  return removed;
 }
 
 }  // namespace arborfs

@@ -87,6 +87,9 @@ class LeafStore {
   /// With `sync`, the leaf is on the disk when this returns. Errors: those of the disk.
   Result<void> save(const std::string& log_name, const KeptLeaf& leaf, bool sync);
   void forget(const std::string& log_name) { files_.remove(log_name); }
+  /// What is kept, as it is stored, so that it can be put back; "" for nothing.
+  [[nodiscard]] std::string text(const std::string& log_name) const;
+  Result<void> put_text(const std::string& log_name, const std::string& text, bool sync);
   /// For the watcher.
   [[nodiscard]] const std::string& folder() const { return files_.path(); }
 
@@ -188,7 +191,10 @@ class ErasedEntries {
   [[nodiscard]] std::string path_of(const std::string& log_name) const;
 
   /// arborfs itself removes these entries from the log: drops the copies of them.
-  void forget(const std::string& log_name, const std::vector<std::string>& ids);
+  /// Returns how many there were.
+  std::size_t forget(const std::string& log_name, const std::vector<std::string>& ids);
+  /// The same for the entries in lines.
+  std::size_t forget_lines(const std::string& log_name, std::string_view lines);
   /// The session is removed: drops the copies of its acknowledged entries (FAILURES.md S12).
   void forget(const std::string& log_name) { written_.remove(log_name); }
 

@@ -528,6 +528,76 @@ Result<void> Transaction::commit() const {
   return connection_.run("COMMIT");
 }
 
+void Transaction::record() {
+  sqlite3_session* made = nullptr;
+  const bool is_on = sqlite3session_create(connection_.handle(), "main", &made) == SQLITE_OK &&
+                     sqlite3session_attach(made, nullptr) == SQLITE_OK;
+  recording_ = Recording(made, sqlite3session_delete);
+  if (!is_on) {
+    recording_.reset();
+  }
+}
+
+std::string Transaction::changeset() const {
+  int size = 0;
+  void* bytes = nullptr;
+  const bool is_known = recording_ && sqlite3session_changeset(recording_.get(), &size, &bytes) == SQLITE_OK;
+  std::string changes(is_known ? static_cast<const char*>(bytes) : "", is_known ? static_cast<std::size_t>(size) : 0);
+  sqlite3_free(bytes);
+  return changes;
+}
+
+namespace {
+
+Result<Transaction> begin_revert(const std::string& path, Transaction::Sync sync) {
+  ASSIGN_OR_RETURN(auto connection, Transaction::connect(path, sync));
+  RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=OFF"));
+  connection.leave_out_triggers();
+  return Transaction::begin(std::move(connection));
+}
+
+/// False if a row is not as the changeset expects it; nothing is changed then. Errors: those of a change.
+Result<bool> apply(const Connection& connection, std::string changeset) {
+  const auto stop = [](void*, int, sqlite3_changeset_iter*) { return SQLITE_CHANGESET_ABORT; };
+  const int code = sqlite3changeset_apply(connection.handle(), static_cast<int>(changeset.size()), changeset.data(),
+                                          nullptr, stop, nullptr);
+  if (code != SQLITE_OK && code != SQLITE_ABORT) {
+    return error_from_sqlite(code, "cannot take the change back", connection.handle());
+  }
+  return code == SQLITE_OK;
+}
+
+Result<std::string> inverse_of(std::string changeset) {
+  int size = 0;
+  void* bytes = nullptr;
+  const int code = sqlite3changeset_invert(static_cast<int>(changeset.size()), changeset.data(), &size, &bytes);
+  std::string inverse(code == SQLITE_OK ? static_cast<const char*>(bytes) : "",
+                      code == SQLITE_OK ? static_cast<std::size_t>(size) : 0);
+  sqlite3_free(bytes);
+  return code == SQLITE_OK ? Result<std::string>(std::move(inverse))
+                           : Error{Errc::corrupt, "the record of the change cannot be read"};
+}
+
+}  // namespace
+
+Result<RowsNow> rows_now(const std::string& path, const std::string& changeset) {
+  ASSIGN_OR_RETURN(const auto inverse, inverse_of(changeset));
+  ASSIGN_OR_RETURN(const auto looking, begin_revert(path, Transaction::Sync::left_to_kernel));
+  ASSIGN_OR_RETURN(const bool is_changed, apply(looking.connection(), inverse));
+  if (is_changed) {
+    return RowsNow::as_changed;
+  }
+  ASSIGN_OR_RETURN(const bool is_before, apply(looking.connection(), changeset));
+  return is_before ? RowsNow::as_before : RowsNow::other;
+}
+
+Result<void> revert_rows(const std::string& path, const std::string& changeset, Transaction::Sync sync) {
+  ASSIGN_OR_RETURN(const auto inverse, inverse_of(changeset));
+  ASSIGN_OR_RETURN(const auto change, begin_revert(path, sync));
+  ASSIGN_OR_RETURN(const bool is_done, apply(change.connection(), inverse));
+  return is_done ? change.commit() : Result<void>(Errc::stale, "another program changed the rows since");
+}
+
 /// The page that makes the commit valid is written last. Errors of syncs and of the shared memory come after that.
 bool Transaction::is_surely_undone() const {
   const int code = sqlite3_extended_errcode(connection_.handle());

@@ -22,6 +22,8 @@
 #include "core/os/file.h"
 #include "core/sqlite/connection.h"
 
+struct sqlite3_session;
+
 namespace arborfs::sqlite {
 
 /// Identifies one state of a database's files. If two values are equal, nothing was written in between, as far as times
@@ -105,10 +107,25 @@ class Transaction {
   /// a sync failed.
   [[nodiscard]] bool is_surely_undone() const;
 
+  /// Remembers from now on which rows change.
+  void record();
+  /// What changed since record(), as a changeset of SQLite (https://sqlite.org/sessionintro.html): rows that were
+  /// inserted, and the former and the new values of others. "" if that cannot be known. Call it before commit().
+  [[nodiscard]] std::string changeset() const;
+
  private:
+  using Recording = std::unique_ptr<sqlite3_session, void (*)(sqlite3_session*)>;
   explicit Transaction(Connection connection) : connection_(std::move(connection)) {}
   Connection connection_;
+  Recording recording_{nullptr, nullptr};
 };
+
+enum class RowsNow : std::uint8_t { as_changed, as_before, other };
+/// Whether the rows of a changeset are as it left them. Errors: those of Transaction::begin.
+Result<RowsNow> rows_now(const std::string& path, const std::string& changeset);
+/// Gives the rows of a changeset their former values, and removes those that it inserted, all or none. Triggers and
+/// foreign keys have no part in it. Errors: stale if a row is not as the changeset left it; those of a change.
+Result<void> revert_rows(const std::string& path, const std::string& changeset, Transaction::Sync sync);
 
 /// Opens a database that only arborfs writes, and that may be lost: several processes read it while one writes, and a
 /// crash leaves it whole, without the last changes. A page that is not as it was written gives an error when it is

@@ -48,6 +48,8 @@ class LogWriter {
 
   /// The log's stat when the lock was taken; this writer's own changes are not in it.
   [[nodiscard]] const FileStat& stat() const { return stat_; }
+  /// The log, open for reading.
+  [[nodiscard]] const File& log() const { return reader_; }
   /// True if another process has it open for writing, with or without the lock.
   [[nodiscard]] virtual bool is_open_elsewhere() const;
   [[nodiscard]] Result<LogVersion> version() const;
@@ -68,6 +70,8 @@ class LogWriter {
   /// Removes the bytes that this writer appended, if nothing follows them and they are at most kUndone.
   static constexpr std::size_t kUndone = 1 << 20;
   Result<void> undo_append();
+  /// The bytes that this writer appended, if they are at most kUndone, else "".
+  [[nodiscard]] const std::string& appended() const { return appended_; }
   /// Errors: stale if the log is no longer as `before` says.
   [[nodiscard]] Result<void> verify(const LogVersion& before) const;
   /// Replaces the log with a finished draft if verify() succeeds.

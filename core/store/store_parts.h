@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/store/effect.h"
 #include "core/store/finding.h"
 #include "core/store/store.h"
 #include "core/store/stored_files.h"
@@ -109,12 +110,16 @@ bool is_marked(const Store& store, const LogPlace& place, Mark mark);
 /// For an agent that deletes old sessions by itself.
 struct CanProtect {
   virtual ~CanProtect() = default;
+  struct Protected {
+    std::string words;            // what changed, as a sentence
+    std::vector<Effect> effects;  // the same, so that it can be undone
+  };
   /// Keeps a session from being deleted for the time that the agent gives to one that was just used. No byte of it
-  /// changes. Returns what changed, as a sentence. Errors: not_found, permission, those of the disk.
-  virtual Result<std::string> protect(const LogPlace& place) const = 0;
-  /// Makes the agent delete no session, by its own settings. Returns what changed. Errors: corrupt, unsupported
-  /// (settings that cannot be changed), those of the disk.
-  virtual Result<std::string> protect_all() const = 0;
+  /// changes. Errors: not_found, permission, those of the disk.
+  virtual Result<Protected> protect(const LogPlace& place) const = 0;
+  /// Makes the agent delete no session, by its own settings. Errors: corrupt, unsupported (settings that cannot be
+  /// changed), those of the disk.
+  virtual Result<Protected> protect_all() const = 0;
 };
 
 /// Faults that no records show, for the doctor. May take long.

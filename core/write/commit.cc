@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/session/liveness.h"
 
@@ -205,7 +206,9 @@ Result<void> Committer::attempt(const SessionPtr& session, const std::vector<Wai
   }
   const FileStat before = session->stat();
   RETURN_IF_ERROR(write(session, held, *planned));
-  return finish(session, held, before, *planned);
+  auto done = finish(session, held, before, *planned);
+  note_operation(session, group, *planned);
+  return done;
 }
 
 /// As the log was read last, or as it is now.
@@ -397,18 +400,25 @@ Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Pla
   place.file = editor_.appended_file(place);
   plan.lines.insert(0, plan.lead);
   const auto note = catalog_.state_of(*session).pending.note(place, writer.stat(), plan.lines);
+  ASSIGN_OR_RETURN(auto begin, writer.log().read(0, plan.at_begin.size()));
   RETURN_IF_ERROR(writer.append(plan.lines));
   auto overwritten = plan.at_begin.empty() ? Result<void>() : writer.overwrite(0, plan.at_begin);
   if (overwritten) {
+    FileChange appended = appended_to(path_of(writer.log().fd()), writer.stat().size, plan.lines);
+    if (!plan.at_begin.empty()) {
+      appended.runs.insert(appended.runs.begin(), {0, plan.at_begin.size(), xxh64(plan.at_begin), std::move(begin)});
+    }
+    if (!appended.path.empty()) {
+      plan.effects.insert(plan.effects.begin(), effect_of(appended));
+    }
     return {};
   }
   auto undone = writer.undo_append();
   return undone ? overwritten : undone;
 }
 
-/// Releases the lock, syncs, and shows the change. Its errors are never `stale` or `no_space`, which would make the
-/// caller write the same again.
-Result<void> Committer::finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan) {
+/// Releases the lock. Without the mark, a running program would be taken for the writer of the log.
+void Committer::note_written(const SessionPtr& session, const Held& held, const FileStat& before) const {
   const LogPlace place = session->place();
   // An agent that starts later cannot have written it.
   const bool is_marked = reads_write_marks(session->store().format()) && !(held.look && held.look->is_empty());
@@ -418,9 +428,47 @@ Result<void> Committer::finish(const SessionPtr& session, Held& held, const File
   if (held.writer) {
     held.writer->release();
   }
-  if (after) {  // else a running program would be taken for the writer of the log
+  if (after) {
     catalog_.state_of(*session).marks.note_written(place.file, held.writer ? held.writer->stat() : before, *after);
   }
+}
+
+/// Commands that were written together are one operation.
+void Committer::note_operation(const SessionPtr& session, const std::vector<Waiting*>& group, Plan& plan) const {
+  if (plan.effects.empty() && plan.cannot_undo.empty()) {
+    return;
+  }
+  std::string verbs;
+  for (const Waiting* one : group) {
+    const std::string_view verb = one->has_ended ? std::string_view() : one->command.verb;
+    if (!verb.empty() && verbs.find(verb) == std::string::npos) {
+      verbs.append(verbs.empty() ? "" : ", ").append(verb);
+    }
+  }
+  Operation operation = operation_on(*session, verbs);
+  operation.effects = std::move(plan.effects);
+  operation.cannot = std::move(plan.cannot_undo);
+  catalog_.operations().add(std::move(operation));
+}
+
+Result<void> Committer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work,
+                                  LivePolicy policy) {
+  Command command;
+  command.policy = policy;
+  command.work = [&](Held& held) -> Result<void> {
+    const FileStat before = session->stat();
+    auto done = work();
+    note_written(session, held, before);
+    const auto read = refresh_written(*session, Depth::index);
+    return !done || read ? done : cannot_be_read_back(read.error());
+  };
+  return make(session, std::move(command));
+}
+
+/// Releases the lock, syncs, and shows the change. Its errors are never `stale` or `no_space`, which would make the
+/// caller write the same again.
+Result<void> Committer::finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan) {
+  note_written(session, held, before);
   auto synced = Result<void>();
   if (settings_.sync) {
     synced = held.writer ? held.writer->sync() : editor_.sync(*session);

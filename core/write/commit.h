@@ -68,6 +68,9 @@ struct Plan {
   std::function<Result<void>(Held&)> rewrite;
   /// What is left to do after the sync.
   std::function<Result<void>()> last_step;
+  /// What the rewrite changed, and what changes beside an append, so that it can be undone (core/session/operations.h).
+  std::vector<Effect> effects;
+  std::string cannot_undo;  // why the write cannot be undone; "" if `effects` say all, or nothing is changed
 };
 
 /// How a format changes its sessions. Its calls for one session are made by one thread at a time.
@@ -108,6 +111,7 @@ class Editor {
 
 /// A change that a caller waits for.
 struct Command {
+  std::string_view verb;  // for the list of operations; outlives the command
   /// Adds it to the plan, which it leaves as it was if it fails. May be called again with another plan, if other
   /// programs write meanwhile; must not read the log.
   std::function<Result<void>(Plan&)> change;
@@ -154,6 +158,8 @@ class Committer {
     command.work = [&work](Held& /*held*/) { return work(); };
     return make(session, std::move(command));
   }
+  /// Runs `work`, which takes changes back, as commands run. Errors: those of `work`; as for make().
+  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, LivePolicy policy);
   /// Fails as a change would fail now, as far as can be known without the lock.
   [[nodiscard]] Result<void> check(const SessionPtr& session, LivePolicy policy) const;
   /// Takes the right to change a session, which is refreshed then. For an editor that gave it up to copy the log.
@@ -195,6 +201,8 @@ class Committer {
   Result<void> append(const SessionPtr& session, LogWriter& writer, Plan& plan);
   Result<void> show(const SessionPtr& session, const Held& held, const Plan& plan, const Result<void>& synced);
   Result<void> finish(const SessionPtr& session, Held& held, const FileStat& before, const Plan& plan);
+  void note_written(const SessionPtr& session, const Held& held, const FileStat& before) const;
+  void note_operation(const SessionPtr& session, const std::vector<Waiting*>& group, Plan& plan) const;
 
   Catalog& catalog_;
   const Settings settings_;

@@ -13,11 +13,13 @@
 #include "core/base/log.h"
 #include "core/base/words.h"
 #include "core/json/utf8.h"
+#include "core/json/document.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
 #include "core/write/command_text.h"
 #include "core/write/commit.h"
 #include "core/write/resolve_target.h"
+#include "core/write/transfer.h"
 #include "core/write/trash.h"
 
 namespace arborfs {
@@ -181,14 +183,54 @@ Result<void> Writer::check_allows_delete() const {
   return {};
 }
 
-void Writer::keep_written(const Session& session, const Trashed& trashed, Trash& trash) {
+Result<void> Writer::move_to_trash(const SessionPtr& session, const std::unique_ptr<Belongings>& what, bool sync) {
+  const Store& store = session->store();
+  ASSIGN_OR_RETURN(
+      const auto trashed,
+      Transfer(settings_.trash, store.disk()).take(store, session->place(), Trash::shown_title(*session), what, sync));
+  note_trashed(*session, trashed);
+  return {};
+}
+
+void Writer::note_trashed(const Session& session, const Trashed& trashed) {
   const std::string& log = trashed.place.file;
   ErasedEntries& erased = catalog_.state_of(session).erased;
+  Trash trash(settings_.trash, session.store().disk());
   if (auto kept = trash.keep_written(trashed, erased.written(log)); !kept) {
     write_log(LogLevel::warning, "the entries that were appended to " + log +
                                      " will not be protected after it is restored: " + kept.error().message);
   }
   erased.forget(log);
+  note_effects(session, "rm", {{Effect::Kind::trash, trashed.name, "false", "true"}});
+}
+
+void Writer::note_effects(const Session& session, std::string_view verb, std::vector<Effect> effects) {
+  Operation operation = operation_on(session, verb);
+  operation.effects = std::move(effects);
+  catalog_.operations().add(std::move(operation));
+}
+
+void Writer::note_noted(const Session& session, std::string_view verb, const Noted& before, const Noted& after) {
+  const auto json = [](const Noted& noted) { return noted == Noted() ? "null" : noted_json(noted); };
+  if (!(before == after)) {
+    note_effects(session, verb, {{Effect::Kind::notes, "", json(before), json(after)}});
+  }
+}
+
+void Writer::note_final(const Session& session, std::string_view verb, std::string instead) {
+  Operation operation = operation_on(session, verb);
+  operation.cannot = std::move(instead);
+  catalog_.operations().add(std::move(operation));
+}
+
+Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+  if (Writer* const other = writer_of(session)) {
+    return other->take_back(session, work, force);
+  }
+  RETURN_IF_ERROR(check_writable(session->format()));
+  Committer* const changes = committer();
+  return changes == nullptr ? Result<void>(refusal(session, "undo"))
+                            : changes->take_back(session, work, live_policy(force));
 }
 
 Result<CreateResult> Writer::show_made(const LogPlace& place) {
@@ -266,8 +308,10 @@ Result<AppendResult> Writer::note_labels(const SessionPtr& session, const std::v
       last = {id.text, parent.kind == EntryId::Kind::string ? parent.text : ""};
     }
   }
-  RETURN_IF_ERROR(catalog_.notes().set_labels(Notes::key_of(*session), wanted, syncs()));
+  const NotedPtr before = session->noted();
+  ASSIGN_OR_RETURN(const auto now, catalog_.notes().set_labels(Notes::key_of(*session), wanted, syncs()));
   session->reload_notes();
+  note_noted(*session, "label", *before, now);
   return last;
 }
 
@@ -281,8 +325,10 @@ Result<std::string> Writer::note_title(const SessionPtr& session, std::string_vi
   const bool clears = json::is_valid_utf8(title) && one_line_title(title).empty();
   ASSIGN_OR_RETURN(const std::string wanted, clears ? Result<std::string>(std::string()) : checked_title(title));
   if (clears || title_in_force(session->title(), wanted, source) == wanted) {
-    RETURN_IF_ERROR(catalog_.notes().set_title(Notes::key_of(*session), wanted, syncs()));
+    const NotedPtr before = session->noted();
+    ASSIGN_OR_RETURN(const auto now, catalog_.notes().set_title(Notes::key_of(*session), wanted, syncs()));
     session->reload_notes();
+    note_noted(*session, "title", *before, now);
   }
   return session->title();
 }
@@ -292,12 +338,14 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
 }
 
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
+  const NotedPtr before = session->noted();
   const auto noted = catalog_.notes().change_tags(Notes::key_of(*session), change, syncs());
   note_outcome(session, "tags", noted ? nullptr : &noted.error());
   if (!noted) {
     return noted.error();
   }
   session->reload_notes();
+  note_noted(*session, "tags", *before, *noted);
   return noted->tags;
 }
 
@@ -558,7 +606,7 @@ Result<CreateResult> WriterSet::fork(const SessionPtr& session, const std::strin
                                      const std::optional<std::string>& title) {
   Writer* const writer = writer_of_agent(session);
   return writer == nullptr ? Result<CreateResult>(refusal(session, "fork"))
-                           : writer->fork(session, target, force, title);
+                           : noted("fork", writer->fork(session, target, force, title));
 }
 
 Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignFork& wanted) {
@@ -594,6 +642,7 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   if (!adopted) {
     return with_advice(adopted.error(), wanted.agent);
   }
+  adopted->made = *noted("fork", std::move(adopted->made));
   adopted->left_out = conversation.left_out;
   return adopted;
 }
@@ -604,8 +653,15 @@ Result<CreateResult> WriterSet::create_for(const NewSession& wanted) {
     Error refused = Writer::create(wanted).error();
     return Error{refused.code, refused.message + ", only of " + join_words(creating_agents())};
   }
-  auto made = found->second->create(wanted);
+  auto made = noted("new", found->second->create(wanted));
   return made ? made : with_advice(made.error(), wanted.agent);
+}
+
+Result<CreateResult> WriterSet::noted(std::string_view verb, Result<CreateResult> made) {
+  if (made) {
+    note_effects(*made->session, verb, {effect_of_new(made->session->stat())});
+  }
+  return made;
 }
 
 std::string WriterSet::first_creating() const {
@@ -622,7 +678,7 @@ Result<CreateResult> WriterSet::create(const NewSession& wanted) {
     return create_for(wanted);
   }
   if (const std::string first = first_creating(); !first.empty()) {
-    return by_agent_.at(first)->create(wanted);
+    return noted("new", by_agent_.at(first)->create(wanted));
   }
   return writers_.empty() ? Writer::create(wanted) : writers_.front()->create(wanted);
 }

@@ -42,6 +42,9 @@
 
 namespace arborfs {
 
+class Belongings;  // transfer.h
+class Committer;   // commit.h
+
 /// Adds prompts to a history (core/store/prompt_history.h) without waiting for programs that have it locked: a prompt
 /// that cannot be stored at once waits here, and a thread stores it as soon as that is possible. Thread-safe.
 class PromptQueue {
@@ -311,6 +314,9 @@ class Writer {
   /// Appends the entries that another program's rewrite has erased (core/session/store_state.h), as they were.
   /// Returns how many.
   virtual Result<std::size_t> put_back_erased(const SessionPtr& session, bool force = false);
+  /// Runs `work`, which takes a change of the session back (undo.h), as this writer makes its changes: with no other
+  /// command on the session, under its lock. The session is read again then. Errors: those of `work`.
+  virtual Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force);
   /// Saves working files with the session. Returns one JSON line.
   virtual Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force = false);
   /// Restores the working files of a checkpoint. `dry_run` only reports the changes. Returns one JSON line.
@@ -356,13 +362,24 @@ class Writer {
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
   /// Errors: not_permitted unless allow_delete.
   [[nodiscard]] Result<void> check_allows_delete() const;
-  /// Moves the lines that arborfs appended to a session, and protects, to where that session is in the trash. A failure
-  /// is logged: they are not protected after the session is restored.
-  void keep_written(const Session& session, const Trashed& trashed, Trash& trash);
+  /// Moves the session to the trash, and the lines that arborfs appended to it, and protects, too. The caller holds its
+  /// lock. Errors: those of Transfer::take.
+  Result<void> move_to_trash(const SessionPtr& session, const std::unique_ptr<Belongings>& what, bool sync = true);
+  /// For the list of operations, and for the lines that arborfs protects. A failure is logged: they are not protected
+  /// after the session is restored.
+  void note_trashed(const Session& session, const Trashed& trashed);
+  /// The same for a change that no Committer made.
+  void note_effects(const Session& session, std::string_view verb, std::vector<Effect> effects);
+  /// The same for a change of its notes.
+  void note_noted(const Session& session, std::string_view verb, const Noted& before, const Noted& after);
+  /// The same for one that undo cannot take back; `instead` says what a user can do.
+  void note_final(const Session& session, std::string_view verb, std::string instead);
   /// Adds a session that was just written to the catalog. Errors: stale if it is gone already.
   Result<CreateResult> show_made(const LogPlace& place);
 
  private:
+  /// What makes this writer's changes; null if nothing does.
+  [[nodiscard]] virtual Committer* committer() { return nullptr; }
   /// The writer that has the calls for this session; null if this one has them, and refuses those that it lacks.
   [[nodiscard]] virtual Writer* writer_of_agent(const SessionPtr& /*session*/) { return nullptr; }
   /// The same, but null for a session that is a link: through that arborfs only reads.
@@ -412,6 +429,8 @@ class WriterSet final : public Writer {
   /// The error with what to do if the agent has no store, or none that exists.
   [[nodiscard]] Error with_advice(Error error, const std::string& agent) const;
   Result<CreateResult> create_for(const NewSession& wanted);
+  /// A session that was made joins the list of operations.
+  Result<CreateResult> noted(std::string_view verb, Result<CreateResult> made);
   /// The agent of the first store whose format creates sessions; "" if there is none.
   [[nodiscard]] std::string first_creating() const;
   std::vector<std::unique_ptr<Writer>> writers_;

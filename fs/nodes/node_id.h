@@ -19,6 +19,7 @@ enum class Kind : std::uint8_t {
   root,  // item 1, so that the root is the kernel's node 1
   readme,
   mount_status,  // item: version of its text
+  operations,    // the same
   events,
   events_link,  // the symlink to it, which the root lists
   new_control,

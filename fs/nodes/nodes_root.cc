@@ -27,6 +27,7 @@ constexpr std::string_view kStream = ".events";
 constexpr std::array kRootRows = {
     RootRow{"README.md", Kind::readme},
     RootRow{"status.json", Kind::mount_status},
+    RootRow{"operations", Kind::operations},
     RootRow{"new", Kind::new_control, false},
     RootRow{"events", Kind::events_link, false},
     RootRow{kStream, Kind::events, false, false},
@@ -91,12 +92,22 @@ std::string status_text(const MountState& state, const Hanging& hanging) {
   return mount_status_json(status);
 }
 
-/// The present status.json, under the node of its version.
-Result<SnapshotPtr> status_now(MountState& state, RequestContext& call) {
-  const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
-  ASSIGN_OR_RETURN(const std::string text, beside_hanging<std::string>(state, call, present));
-  const NodeId file(Kind::mount_status, 0, 0);
-  const NodeId node(Kind::mount_status, 0, state.versions.version_of(file, xxh64(text)));
+bool changes_often(Kind kind) {
+  return kind == Kind::mount_status || kind == Kind::operations;
+}
+
+/// A file as it is now, under the node of its version.
+Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind) {
+  std::string text;
+  if (kind == Kind::operations) {
+    ASSIGN_OR_RETURN(const auto all, state.catalog.operations().all());
+    text = operations_text(grouped_operations(all));
+  } else {
+    const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
+    ASSIGN_OR_RETURN(text, beside_hanging<std::string>(state, call, present));
+  }
+  const NodeId file(kind, 0, 0);
+  const NodeId node(kind, 0, state.versions.version_of(file, xxh64(text)));
   return text_document(
       state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), now_ns()}, text);
 }
@@ -116,8 +127,8 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, s
     if (row.name != name || (state.read_only && !row.on_read_only)) {
       continue;
     }
-    if (row.kind == Kind::mount_status) {
-      ASSIGN_OR_RETURN(const auto document, status_now(state, call));
+    if (changes_often(row.kind)) {
+      ASSIGN_OR_RETURN(const auto document, file_now(state, call, row.kind));
       return Child{document->attr.node, CacheTtl::moment};
     }
     return Child{NodeId(row.kind, 0, 0), CacheTtl::forever};
@@ -132,7 +143,7 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
       continue;
     }
     NamesSnapshot::Item item{std::string(row.name), {NodeId(row.kind, 0, 0), CacheTtl::forever}, std::nullopt};
-    if (row.kind == Kind::mount_status) {
+    if (changes_often(row.kind)) {
       item.brief =
           Attr{item.child.node, stable_ino(0, word_of(item.child.node)), FileType::file, CacheTtl::moment, 0, 0};
     }
@@ -148,19 +159,19 @@ Result<SnapshotPtr> readme(MountState& state, RequestContext& /*call*/, NodeId n
       text);
 }
 
-Result<Attr> status_attr(MountState& state, RequestContext& call, NodeId node) {
+Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
   if (const auto known = state.documents.find(node)) {
     return known->attr;
   }
-  ASSIGN_OR_RETURN(const auto now, status_now(state, call));
+  ASSIGN_OR_RETURN(const auto now, file_now(state, call, node.kind()));
   return now->attr.node == node ? Result<Attr>(now->attr) : Result<Attr>(stale_error());
 }
 
-Result<OpenFilePtr> status_open(MountState& state, RequestContext& call, NodeId node) {
+Result<OpenFilePtr> file_open(MountState& state, RequestContext& call, NodeId node) {
   auto document = state.documents.find(node);
   const auto fresh = std::chrono::steady_clock::now() - kJustLookedUp;
   if (!document || document->made <= fresh || state.written_since(0, document->made)) {
-    ASSIGN_OR_RETURN(document, status_now(state, call));
+    ASSIGN_OR_RETURN(document, file_now(state, call, node.kind()));
   }
   if (document->attr.node != node) {
     return stale_error();
@@ -187,7 +198,8 @@ NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::root, "root", attr, lookup, list),
       document_row<readme>(Kind::readme, "readme"),
-      file_row(Kind::mount_status, "mount-status", status_attr, status_open),
+      file_row(Kind::mount_status, "mount-status", file_attr, file_open),
+      file_row(Kind::operations, "operations", file_attr, file_open),
       file_row(Kind::events, "events", events_attr, nullptr),
       link_row(Kind::events_link, "events-link", events_link_attr, events_link_target),
   };

@@ -64,7 +64,7 @@ _arborfs() {
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
       mount | umount | ls | du | show | tree | context | text | tail | search | history | stats | resume | doctor | stores | completion | \
-        append | branch | label | title | tag | archive | unarchive | pin | unpin | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate)
+        append | branch | label | title | tag | archive | unarchive | pin | unpin | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate | undo)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
         ;;
@@ -159,7 +159,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion'
+      options='mount umount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -183,6 +183,7 @@ _arborfs() {
     rm) options='--json --store --agent-dir --force --yes --help' ;;
     protect) options='--json --store --agent-dir --all --help' ;;
     relocate) options='--json --store --agent-dir --dry-run --durability --help' ;;
+    undo) options='--json --store --agent-dir --durability --list --force --help' ;;
     prune)
       options='--json --store --agent-dir --keep-days --keep-count --project --agent --labelled --dry-run --yes --help'
       ;;

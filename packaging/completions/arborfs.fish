@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores completion
+set -l verbs mount umount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -95,6 +95,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a trash -d 'Lis
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a prune -d 'Move old sessions to the trash'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a protect -d 'Keep sessions from being deleted by their agent'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a relocate -d 'Take the sessions of a project that was moved along'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a undo -d 'Take back what arborfs changed last, or list its changes'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
@@ -102,7 +103,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate doctor stores
+set -l store mount ls du show tree context text tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -138,9 +139,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all 
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind relocate" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind relocate undo" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
 complete -c arborfs -n "__fish_seen_subcommand_from branch" -l pin -d 'Write an entry at the target'
-complete -c arborfs -n "__fish_seen_subcommand_from append branch label title archive unarchive pin unpin summary fork rewind rm" -l force -d 'Write even if an agent may have the session open'
+complete -c arborfs -n "__fish_seen_subcommand_from append branch label title archive unarchive pin unpin summary fork rewind rm undo" -l force -d 'Write even if an agent may have the session open'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arborfs_entries)' -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l note -d 'Append a note for the model'
@@ -158,6 +159,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from rewind" -l dry-run -d 'Only 
 complete -c arborfs -n "__fish_seen_subcommand_from rm trash prune" -s y -l yes -d 'Do not ask'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -f
 complete -c arborfs -n "__fish_seen_subcommand_from protect" -l all -d 'All sessions, by the settings of the agent'
+complete -c arborfs -n "__fish_seen_subcommand_from undo" -f
+complete -c arborfs -n "__fish_seen_subcommand_from undo" -l list -d 'List what arborfs changed'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-days -x -d 'Keep sessions of the last N days'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l keep-count -x -d 'Keep the N newest sessions'
 complete -c arborfs -n "__fish_seen_subcommand_from prune" -l labelled -d 'Also remove sessions that have labels or tags'

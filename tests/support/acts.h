@@ -17,6 +17,7 @@
 #include "core/formats/registry.h"
 #include "tests/support/split_disk.h"
 #include "tests/support/stage.h"
+#include "tests/support/undone.h"
 
 namespace arborfs::testing {
 
@@ -183,6 +184,27 @@ inline Result<void> restore(Stage& stage, const SessionPtr& /*session*/) {
   return done;
 }
 
+inline Result<void> undo(Stage& stage, const SessionPtr& /*session*/) {
+  return plain(undo_last(stage.writer(), stage.store().disk()));
+}
+
+inline bool is_not_written(Stage& stage) {
+  const auto session = the_session(stage);
+  return session && count(stage.bytes(session), kMarker) == 0;
+}
+
+inline SessionPtr appended(Stage& stage) {
+  const auto session = small(stage);
+  EXPECT_TRUE(append(stage, session));
+  return session;
+}
+
+inline SessionPtr titled_in_a_slot(Stage& stage) {
+  const auto session = with_slot(stage);
+  EXPECT_TRUE(stage.writer().set_title(session, kMarker));
+  return session;
+}
+
 inline bool has_two(Stage& stage) {
   return sessions(stage) == 2;
 }
@@ -222,7 +244,7 @@ inline Result<void> put_back(Stage& stage, const SessionPtr& session) {
 }
 
 /// Which bytes of the log the act leaves unchanged.
-enum class Keeps : std::uint8_t { all, all_but_slot, all_but_header, words };
+enum class Keeps : std::uint8_t { all, all_but_slot, all_but_header, words, all_but_last };
 
 /// One operation: the store it starts from, and the check that it was done.
 struct Act {
@@ -327,6 +349,10 @@ inline const Act kActs[] = {
      Keeps::all_but_header},
     {"remove", with_artifacts, remove, is_in_trash},
     {"remove to another file system", with_artifacts, remove, is_in_trash, Keeps::all, true},
+    {"undo of an append", appended, undo, is_not_written, Keeps::all_but_last},
+    {"undo of a title in a slot", titled_in_a_slot, undo, is_not_written, Keeps::all_but_last},
+    {"undo of a remove", in_trash, undo, is_back},
+    {"undo of a remove to another file system", in_trash, undo, is_back, Keeps::all, true},
     {"restore", in_trash, restore, is_back},
     {"restore from another file system", in_trash, restore, is_back, Keeps::all, true},
 };

@@ -78,6 +78,8 @@ struct CommandLine {
   std::string provider;
   std::string parent_session;
   std::string trashed;                   // restore
+  std::string operation;                 // undo: its id, "" for the last one
+  bool list = false;                     // undo
   std::string action;                    // trash: list (also ""), empty
   std::optional<std::size_t> days;       // trash
   std::optional<std::size_t> keep_days;  // prune

@@ -377,6 +377,7 @@ void Grammar::add_removing() {
   add_prune();
   add_protect();
   add_relocate();
+  add_undo();
   CLI::App* restore = add_with_store("restore", run_restore, "List the trash, or restore a session");
   restore->add_option("NAME", into_.trashed, "Name in the trash, id, unique prefix of either, or 'latest'")
       ->option_text(" ")
@@ -390,6 +391,16 @@ void Grammar::add_removing() {
       ->check(complain_of_number);
   trash->add_flag("-n,--dry-run", into_.dry_run, "Only report what would be deleted");
   trash->add_flag("-y,--yes", into_.yes, "Do not ask");
+}
+
+void Grammar::add_undo() {
+  CLI::App* undo =
+      durable(add_with_store("undo", run_undo, "Take back what arborfs changed last, or list its changes"));
+  undo->add_flag("--list", into_.list, "List what arborfs changed, oldest first");
+  undo->add_flag("--force", into_.force, "Take it back even if an agent may have the session open");
+  undo->add_option("ID", into_.operation, "The change to take back, by its id in the list; default: the last one")
+      ->option_text(" ")
+      ->check(needs("an id"));
 }
 
 void Grammar::add_protect() {

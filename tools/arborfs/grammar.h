@@ -52,6 +52,7 @@ class Grammar {
   void add_prune();
   void add_protect();
   void add_relocate();
+  void add_undo();
   CLI::Option* add_entry(CLI::App* sub);
   void add_checking();
 

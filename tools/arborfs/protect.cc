@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::size_t kSentence = 4096;  // characters
 
+void note(Operations& operations, Operation operation, std::vector<Effect> effects) {
+  if (!effects.empty()) {
+    operation.effects = std::move(effects);
+    operations.add(std::move(operation));
+  }
+}
+
 Result<std::vector<std::string>> protect_one(const CommandLine& line, Terminal& io) {
   ASSIGN_OR_RETURN(const auto opened, open_session(line, Depth::head, io));
   const Session& session = *opened.of.session;
@@ -22,7 +29,8 @@ Result<std::vector<std::string>> protect_one(const CommandLine& line, Terminal& 
                                         " is not known to delete sessions by itself, so there is nothing to protect"};
   }
   ASSIGN_OR_RETURN(auto done, part->protect(session.place()));
-  return std::vector<std::string>{std::move(done)};
+  note(opened.catalog->operations(), operation_on(session, "protect"), std::move(done.effects));
+  return std::vector<std::string>{std::move(done.words)};
 }
 
 Result<std::vector<std::string>> protect_all(const CommandLine& line, Terminal& io) {
@@ -31,7 +39,12 @@ Result<std::vector<std::string>> protect_all(const CommandLine& line, Terminal& 
   for (const auto& store : catalog->stores()) {
     if (const auto* const part = part_of<CanProtect>(*store); part != nullptr && store->present()) {
       ASSIGN_OR_RETURN(auto done, part->protect_all());
-      changes.push_back(std::move(done));
+      changes.push_back(std::move(done.words));
+      Operation operation;
+      operation.verb = "protect --all";
+      operation.agent = store->format().agent;
+      operation.dir = store->paths().agent_dir;
+      note(catalog->operations(), std::move(operation), std::move(done.effects));
     }
   }
   if (changes.empty()) {

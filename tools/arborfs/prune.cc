@@ -211,6 +211,7 @@ int run_prune(const CommandLine& line, Terminal& io) {
     if (!plan.old.empty() && !is_confirmed(line, sessions_of(plan), io)) {
       return fail(io, {Errc::interrupted, "not removed"});
     }
+    const Operations::Together together((*catalog)->operations(), "prune");
     remove_old(plan, *writer, retention, io);
   }
   line.json ? print_json(plan, line.dry_run, io) : print_words(plan, line.dry_run, io);

@@ -13,6 +13,11 @@ namespace arborfs::cli {
 std::string described(const Listed& of);
 /// Asks the user at the terminal, once for all sessions. True if nothing needs to be asked.
 bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io);
+/// The stores to which sessions go back: those that the command line names, else the user's own, `more`, and those from
+/// which sessions were removed before.
+Result<StoreSet> stores_to_go_back(const CommandLine& line, std::vector<RemovedFrom> more = {});
+/// Restores a session, and protects again the entries that arborfs protected before the removal. Returns its path.
+Result<std::string> restore_trashed(const Trashed& trashed, const StoreSet& open);
 /// The name in the trash of the newest session that was removed from this place.
 std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place);
 

@@ -144,38 +144,22 @@ class Removals {
   std::map<SessionPtr, Removed> taken_along_;
 };
 
-/// The stores to which sessions go back: those that the command line names, else the user's own and those from which
-/// sessions were removed before.
-Result<StoreSet> stores_of_trash(const CommandLine& line) {
-  ASSIGN_OR_RETURN(const auto chosen, chosen_stores(line));
-  if (!chosen.empty()) {
-    return open_stores(chosen, Access::write);
-  }
-  ASSIGN_OR_RETURN(const auto own, open_stores({}, Access::write));
-  std::vector<std::shared_ptr<Store>> all(own.begin(), own.end());
-  for (const RemovedFrom& from : removed_from()) {
-    const auto found = find_stores({{from.agent, from.dir, false}}, Access::write);
-    const bool is_new = found && std::none_of(all.begin(), all.end(), [&](const auto& store) {
-                          return store->paths().sessions == found->front().store->paths().sessions;
-                        });
-    if (is_new && all.size() < StoreSet::kMost) {
-      all.push_back(found->front().store);
-    }
-  }
-  return StoreSet(std::move(all));
+Operation operation_on(const Trashed& trashed, std::string_view verb, std::string cannot = "") {
+  Operation operation;
+  operation.verb = verb;
+  operation.agent = trashed.agent;
+  operation.session = trashed.place.stem();
+  operation.title = trashed.title;
+  operation.place = trashed.place;
+  operation.cannot = std::move(cannot);
+  return operation;
 }
 
-/// Restores a session, and protects again the entries that arborfs protected before the removal. Returns its path.
-Result<std::string> restore(const Trash& trash, const Trashed& trashed, const StoreSet& open, Terminal& io) {
-  const Progress progress(io, "restoring");
-  const std::string written = trash.written_to(trashed);
-  ASSIGN_OR_RETURN(const auto store, store_of_trashed(trashed, open));
-  RETURN_IF_ERROR(restore_session("", trashed, open));
-  if (!written.empty()) {
-    ErasedEntries(state_path(""), store->paths().sessions, Disk::real()).acknowledge(trashed.place.file, written);
-  }
-  static_cast<void>(store->logs(trashed.place.folder, nullptr));  // so that it knows the files that are back
-  return store->path_of(trashed.place);
+void note_restored(const Trashed& trashed, const Store& store) {
+  Operation operation = operation_on(trashed, "restore");
+  operation.dir = store.paths().agent_dir;
+  operation.effects = {{Effect::Kind::trash, trashed.name, "true", "false"}};
+  Operations(state_path(""), Disk::real()).add(std::move(operation));
 }
 
 std::string removal_words(const Listed& of, const Removed& removed) {
@@ -247,6 +231,38 @@ bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, 
   return says_yes(io);
 }
 
+Result<StoreSet> stores_to_go_back(const CommandLine& line, std::vector<RemovedFrom> more) {
+  ASSIGN_OR_RETURN(const auto chosen, chosen_stores(line));
+  if (!chosen.empty()) {
+    return open_stores(chosen, Access::write);
+  }
+  ASSIGN_OR_RETURN(const auto own, open_stores({}, Access::write));
+  std::vector<std::shared_ptr<Store>> all(own.begin(), own.end());
+  const auto removed = removed_from();
+  more.insert(more.end(), removed.begin(), removed.end());
+  for (const RemovedFrom& from : more) {
+    const auto found = find_stores({{from.agent, from.dir, false}}, Access::write);
+    const bool is_new = found && std::none_of(all.begin(), all.end(), [&](const auto& store) {
+                          return store->paths().sessions == found->front().store->paths().sessions;
+                        });
+    if (is_new && all.size() < StoreSet::kMost) {
+      all.push_back(found->front().store);
+    }
+  }
+  return StoreSet(std::move(all));
+}
+
+Result<std::string> restore_trashed(const Trashed& trashed, const StoreSet& open) {
+  const std::string written = Trash("").written_to(trashed);
+  ASSIGN_OR_RETURN(const auto store, store_of_trashed(trashed, open));
+  RETURN_IF_ERROR(restore_session("", trashed, open));
+  if (!written.empty()) {
+    ErasedEntries(state_path(""), store->paths().sessions, Disk::real()).acknowledge(trashed.place.file, written);
+  }
+  static_cast<void>(store->logs(trashed.place.folder, nullptr));  // so that it knows the files that are back
+  return store->path_of(trashed.place);
+}
+
 std::string name_in_trash(const Trash& trash, const std::string& sessions, const LogPlace& place) {
   const auto all = trash.list();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Trashed& one) {
@@ -271,6 +287,7 @@ int run_rm(const CommandLine& line, Terminal& io) {
   const bool is_one = line.sessions.size() == 1;
   auto rows = JsonText::lines();
   std::string row;
+  const Operations::Together together((*catalog)->operations(), "rm");
   Removals removals(**catalog, line, io);
   for (const auto& of : sessions) {
     const auto done = removals.remove(of);
@@ -300,13 +317,15 @@ int run_trash(const CommandLine& line, Terminal& io) {
   if (!line.dry_run && !is_deletion_confirmed(line, chosen.size(), io)) {
     return fail(io, {Errc::interrupted, "not deleted"});
   }
-  const auto stores = stores_of_trash(line);
+  const auto stores = stores_to_go_back(line);
   if (!stores) {
     return fail(io, stores.error());
   }
   int status = kDone;
   auto names = JsonText::array();
   std::size_t deleted = 0;
+  Operations operations(state_path(""), Disk::real());
+  const Operations::Together together(operations, "trash empty");
   for (const Trashed& one : chosen) {
     if (const auto erased = line.dry_run ? Result<void>() : erase_session("", one, *stores); !erased) {
       status = fail(io, {erased.error().code, one.name + ": " + erased.error().message});
@@ -314,6 +333,9 @@ int run_trash(const CommandLine& line, Terminal& io) {
     }
     names.item(one.name);
     ++deleted;
+    if (!line.dry_run) {
+      operations.add(operation_on(one, "trash empty", "it deleted the session for good"));
+    }
     if (line.dry_run && !line.json) {
       io.out << "would delete " << visible_line(one.name, kShown) << in_parentheses(shown_title(one.title)) << "\n";
     }
@@ -337,7 +359,7 @@ int run_restore(const CommandLine& line, Terminal& io) {
     print_trash(all, line.json, kEmpty, io);
     return kDone;
   }
-  const auto stores = stores_of_trash(line);
+  const auto stores = stores_to_go_back(line);
   if (!stores) {
     return fail(io, stores.error());
   }
@@ -345,10 +367,12 @@ int run_restore(const CommandLine& line, Terminal& io) {
   if (!chosen) {
     return fail(io, chosen.error());
   }
-  const auto log = restore(trash, *chosen, *stores, io);
+  const Progress progress(io, "restoring");
+  const auto log = restore_trashed(*chosen, *stores);
   if (!log) {
     return fail(io, log.error());
   }
+  note_restored(*chosen, **store_of_trashed(*chosen, *stores));
   if (line.json) {
     io.out << terminal_safe_json(JsonText::object().add("restored", chosen->name).add("log", *log).str()) << "\n";
   } else {

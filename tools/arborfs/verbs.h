@@ -39,6 +39,7 @@ int run_restore(const CommandLine& line, Terminal& io);
 int run_trash(const CommandLine& line, Terminal& io);
 int run_prune(const CommandLine& line, Terminal& io);
 int run_relocate(const CommandLine& line, Terminal& io);
+int run_undo(const CommandLine& line, Terminal& io);
 int run_doctor(const CommandLine& line, Terminal& io);
 int run_stores(const CommandLine& line, Terminal& io);
 int run_completion(const CommandLine& line, Terminal& io);

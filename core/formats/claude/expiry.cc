@@ -79,20 +79,29 @@ class Toucher {
       }
     }
     if (folder || file) {
-      note(disk_.set_mtime(folder ? folder->fd() : file->fd(), now_ns_));
+      set_time(folder ? folder->fd() : file->fd(), folder ? folder->stat() : file->stat());
       count_ += file ? 1 : 0;
     } else if (in.stat(name)) {
       note(file.error());
     }
   }
   [[nodiscard]] std::size_t count() const { return count_; }  // of files
+  [[nodiscard]] std::vector<Effect> take_effects() { return std::move(effects_); }
   [[nodiscard]] const Result<void>& outcome() const { return outcome_; }
 
  private:
+  void set_time(int fd, const Result<FileStat>& before) {
+    const auto done = before ? disk_.set_mtime(fd, now_ns_) : Result<void>(before.error());
+    note(done);
+    if (done) {
+      effects_.push_back(effect_of_time(path_of(fd), before->mtime_ns, now_ns_));
+    }
+  }
   void note(const Result<void>& done) { outcome_ = outcome_ ? done : outcome_; }
   Disk& disk_;
   const std::int64_t now_ns_;
   std::size_t count_ = 0;
+  std::vector<Effect> effects_;
   Result<void> outcome_;
 };
 
@@ -144,7 +153,7 @@ std::vector<FileFinding> expiring_sessions(const StorePaths& paths, const std::v
 }
 
 /// It looks at mtimes alone: those of the transcript, and of the outputs and file copies that it keeps by themselves.
-Result<std::string> protect_session(const arborfs::Store& store, const LogPlace& place, std::int64_t now_ns) {
+Result<CanProtect::Protected> protect_session(const arborfs::Store& store, const LogPlace& place, std::int64_t now_ns) {
   const std::string id(place.stem());
   ASSIGN_OR_RETURN(const auto project, store.folder(place));
   ASSIGN_OR_RETURN(const auto config, Dir::open_root(store.paths().agent_dir));
@@ -161,13 +170,14 @@ Result<std::string> protect_session(const arborfs::Store& store, const LogPlace&
   }
   const auto& outcome = times.outcome();
   const std::int64_t days = cleanup_days(store.paths().agent_dir);
-  return "the modification times of " + counted(times.count(), "file") +
-         " are set to now, so Claude Code keeps them for " + counted(static_cast<std::uint64_t>(days), "day") +
-         " more, and takes the session for the latest" +
-         (outcome ? "" : "; not of all that belongs to it: " + outcome.error().message);
+  std::string words = "the modification times of " + counted(times.count(), "file") +
+                      " are set to now, so Claude Code keeps them for " +
+                      counted(static_cast<std::uint64_t>(days), "day") + " more, and takes the session for the latest" +
+                      (outcome ? "" : "; not of all that belongs to it: " + outcome.error().message);
+  return CanProtect::Protected{std::move(words), times.take_effects()};
 }
 
-Result<std::string> protect_all_sessions(const std::string& config_dir, Disk& disk) {
+Result<CanProtect::Protected> protect_all_sessions(const std::string& config_dir, Disk& disk) {
   const std::string path = config_dir + "/" + kSettings;
   const std::string wanted = std::to_string(static_cast<std::int64_t>(kForEver));
   ASSIGN_OR_RETURN(const auto config, Dir::open_root(config_dir));
@@ -181,16 +191,17 @@ Result<std::string> protect_all_sessions(const std::string& config_dir, Disk& di
     return Error{Errc::corrupt, path + " is no JSON object, so Claude Code ignores it; mend it first"};
   }
   if (settings.days == kForEver) {
-    return path + ": " + kPeriod + " is " + wanted + " or more already";
+    return CanProtect::Protected{path + ": " + kPeriod + " is " + wanted + " or more already", {}};
   }
   const std::string text = skim::set_member(st ? settings.text : "{}\n", kPeriod, wanted, skim::Layout::lines);
   RETURN_IF_ERROR(st ? replace_settings(disk, config, settings.text, text)
                      : write_whole_file(disk, config, kSettings, kNewSettings, text, Disk::Existing::keep, true));
-  return path + ": " + kPeriod + " is now " + wanted + " (" +
-         counted(static_cast<std::uint64_t>(settings.days), "day") +
-         " held before), so Claude Code deletes no session, unless the settings of a project or of an administrator "
-         "say "
-         "otherwise";
+  std::string words = path + ": " + kPeriod + " is now " + wanted + " (" +
+                      counted(static_cast<std::uint64_t>(settings.days), "day") +
+                      " held before), so Claude Code deletes no session, unless the settings of a project or of an "
+                      "administrator say otherwise";
+  return CanProtect::Protected{std::move(words),
+                               {effect_of(st ? replaced_in(path, settings.text, text) : made_file(path, text))}};
 }
 
 }  // namespace arborfs::claude

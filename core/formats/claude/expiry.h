@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "core/os/disk.h"
-#include "core/store/finding.h"
-#include "core/store/store.h"
+#include "core/store/store_parts.h"
 
 namespace arborfs::claude {
 
@@ -20,8 +19,8 @@ std::vector<FileFinding> expiring_sessions(const StorePaths& paths, const std::v
                                            std::int64_t now_ns);
 
 /// As CanProtect::protect, for a session in a project folder.
-Result<std::string> protect_session(const arborfs::Store& store, const LogPlace& place, std::int64_t now_ns);
+Result<CanProtect::Protected> protect_session(const arborfs::Store& store, const LogPlace& place, std::int64_t now_ns);
 /// As CanProtect::protect_all.
-Result<std::string> protect_all_sessions(const std::string& config_dir, Disk& disk);
+Result<CanProtect::Protected> protect_all_sessions(const std::string& config_dir, Disk& disk);
 
 }  // namespace arborfs::claude

@@ -235,8 +235,8 @@ class Store final : public arborfs::Store,
   [[nodiscard]] bool is_marked(const LogPlace& place, Mark mark) const override;
   /// What a killed fork to Claude Code left, and the sessions that Claude Code deletes within a week.
   [[nodiscard]] std::vector<FileFinding> faults() const override;
-  Result<std::string> protect(const LogPlace& place) const override;
-  Result<std::string> protect_all() const override { return protect_all_sessions(paths().agent_dir, disk()); }
+  Result<Protected> protect(const LogPlace& place) const override;
+  Result<Protected> protect_all() const override { return protect_all_sessions(paths().agent_dir, disk()); }
 
  private:
   mutable OutsideTitles titles_;
@@ -506,7 +506,7 @@ bool Store::is_marked(const LogPlace& place, Mark mark) const {
          json::string_member(document, "at");
 }
 
-Result<std::string> Store::protect(const LogPlace& place) const {
+Result<CanProtect::Protected> Store::protect(const LogPlace& place) const {
   if (is_of_sub_agents(place.folder)) {
     return Error{Errc::unsupported, "a sub-agent is kept as long as the session that started it; protect that one"};
   }

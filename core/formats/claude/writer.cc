@@ -369,6 +369,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   }
   AppendResult result;
   Command command;
+  command.verb = "append";
   command.policy = live_policy(rows.force);
   command.bytes = text.text.size();
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
@@ -408,6 +409,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
   }
   MovedLeaf moved;
   Command command;
+  command.verb = "branch";
   command.policy = live_policy(force);
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
     RETURN_IF_ERROR(plan.move(target));
@@ -425,6 +427,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   RETURN_IF_ERROR(check_writable(session->format()));
   std::string in_force;
   Command command;
+  command.verb = "title";
   command.policy = live_policy(force);
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
     const std::string& present = plan.index->header().title;
@@ -472,10 +475,9 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   const arborfs::Store& store = session->store();
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto held, lock_transcript(store, place, Editor::Wait::yes));
-  const auto taken = Transfer(settings().trash, store.disk())
-                         .take(store, place, Trash::shown_title(*session), belongings_of(store, place));
+  auto done = move_to_trash(session, belongings_of(store, place));
   catalog().rescan_folders(folders_of(catalog(), session));
-  return taken ? Result<void>() : Result<void>(taken.error());
+  return done;
 }
 
 /// The program looks in the folder of a project, and does not ask where the session began (I6). The last row tells

@@ -55,6 +55,7 @@ class Writer final : public arborfs::Writer {
   Result<CreateResult> write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,
                                         std::string rows, const Dir* beside = nullptr, const LogPlace& source = {});
 
+  [[nodiscard]] Committer* committer() override { return &changes_; }
   Editor editor_;
   Committer changes_;
 };

@@ -98,14 +98,17 @@ Result<void> insert_row(const sqlite::Connection& database, const NewThread& thr
 
 /// One UPDATE of a thread's row, whose id is the first parameter.
 template <class... Values>
-Result<void> change_row(const ThreadStore& store, bool sync, const std::string& thread, std::string_view sql,
-                        const Values&... values) {
-  ASSIGN_OR_RETURN(const auto change, begin_change(store.paths().agent_dir, sync));
+Result<Effect> change_row(const ThreadStore& store, bool sync, const std::string& thread, std::string_view sql,
+                          const Values&... values) {
+  ASSIGN_OR_RETURN(auto database, known_database(store.paths().agent_dir));
+  ASSIGN_OR_RETURN(auto change, begin_change(store.paths().agent_dir, sync));
+  change.record();
   RETURN_IF_ERROR(change.connection().execute(sql, thread, values...));
   RETURN_IF_ERROR(change.connection().rows_changed() > 0 ? Result<void>() : Result<void>(no_row(thread)));
+  Effect effect = effect_of_rows(std::move(database), change.changeset());
   auto done = change.commit();
   store.forget_rows();
-  return done;
+  return done ? Result<Effect>(std::move(effect)) : done.error();
 }
 
 /// Where Codex puts the file of a segment.
@@ -173,26 +176,33 @@ Result<std::string> known_database(const std::string& home) {
 }
 
 /// The line is written while the change of the row can still be undone: both are done or neither is.
-Result<void> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
-                      const std::string& name, bool sync) {
+Result<std::vector<Effect>> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
+                                     const std::string& name, bool sync) {
   const std::string& home = store.paths().agent_dir;
   const bool needs_row = now.kind == RolloutKind::paginated;
   std::optional<Transaction> change;
   if (auto begun = begin_change(home, sync); begun) {
     change.emplace(*std::move(begun));
     const sqlite::Connection& database = change->connection();
+    change->record();
     RETURN_IF_ERROR(database.execute("UPDATE threads SET name = ?2 WHERE id = ?1", thread, name));
     RETURN_IF_ERROR(database.rows_changed() > 0 || !needs_row ? Result<void>() : Result<void>(no_row(thread)));
   } else if (needs_row || (begun.error().code != Errc::not_found && begun.error().code != Errc::unsupported)) {
     return begun.error();
   }
   ASSIGN_OR_RETURN(const auto line, add_name_line(store.disk(), home, name_line(thread, name), sync));
+  std::vector<Effect> effects{
+      effect_of(appended_to(home + "/" + std::string(ThreadNames::kFile), line->stat().size, line->appended()))};
+  if (const std::string rows = change ? change->changeset() : ""; !rows.empty()) {
+    ASSIGN_OR_RETURN(auto path, known_database(home));
+    effects.push_back(effect_of_rows(std::move(path), rows));
+  }
   auto done = change ? change->commit() : Result<void>();
   if (!done && change->is_surely_undone()) {
     static_cast<void>(line->undo_append());
   }
   store.forget_rows();
-  return done;
+  return done ? Result<std::vector<Effect>>(std::move(effects)) : done.error();
 }
 
 Result<void> add_thread(const ThreadStore& store, const NewThread& thread, bool sync) {
@@ -217,7 +227,7 @@ Result<void> check_path(const ThreadStore& store, const std::string& thread, con
   return now.row.is_known ? Result<void>() : Result<void>(no_row(thread));
 }
 
-Result<void> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync) {
+Result<Effect> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync) {
   return change_row(store, sync, thread, "UPDATE threads SET rollout_path = ?2 WHERE id = ?1", path);
 }
 

@@ -4,16 +4,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/formats/codex/store.h"
+#include "core/store/effect.h"
 
 namespace arborfs::codex {
 
 /// Gives a thread a name, as Codex does. `now` is how the thread was found. Errors: unsupported for a database whose
 /// schema is not known; not_found if Codex takes the name from a row that the database does not have; busy while
-/// another program writes to the database; those of the disk. The name is then the old one.
-Result<void> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
-                      const std::string& name, bool sync);
+/// another program writes to the database; those of the disk. The name is then the old one. Returns what changed.
+Result<std::vector<Effect>> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
+                                     const std::string& name, bool sync);
 
 /// A thread that has no row yet.
 struct NewThread {
@@ -36,8 +38,8 @@ Result<std::string> known_database(const std::string& home);
 
 /// Fails as set_path() would fail.
 Result<void> check_path(const ThreadStore& store, const std::string& thread, const ThreadNow& now);
-/// Says which segment of a thread Codex goes on with (C7). Errors: as set_name().
-Result<void> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync);
+/// Says which segment of a thread Codex goes on with (C7). Returns what changed. Errors: as set_name().
+Result<Effect> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync);
 
 /// Puts a thread into the section of pinned threads, or takes it out of its section. Errors: as check_path(),
 /// set_path().

@@ -245,6 +245,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   ASSIGN_OR_RETURN(const auto turns, new_turns(text));
   AppendResult result;
   Command command;
+  command.verb = "append";
   command.policy = live_policy(turns.force);
   command.bytes = text.text.size();
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
@@ -267,6 +268,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   threads_of(*session).forget_rows();
   std::string in_force;
   Command command;
+  command.verb = "title";
   command.policy = LivePolicy::on_live;
   command.is_alone = true;
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
@@ -278,7 +280,8 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     plan.rewrite = [&, thread = plan.thread](Held& /*held*/) -> Result<void> {
       const ThreadStore& store = threads_of(*session);
       ASSIGN_OR_RETURN(const auto now, store.thread_now(thread));
-      return set_name(store, thread, now, wanted, syncs());
+      ASSIGN_OR_RETURN(plan.effects, set_name(store, thread, now, wanted, syncs()));
+      return {};
     };
     return {};
   });
@@ -323,6 +326,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
     return Error{Errc::unsupported, "threads of Codex have no summaries of branches; leave it out, or append it"};
   }
   Command command;
+  command.verb = "branch";
   command.policy = live_policy(force);
   command.is_alone = true;
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
@@ -332,7 +336,10 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
       if (entry != kNoEntry) {
         place = {plan.index->entry(entry).offset, plan.index->length(entry)};
       }
-      plan.rewrite = [this, &session, place](Held& /*held*/) { return go_back(session, place); };
+      plan.rewrite = [this, &session, &plan, place](Held& /*held*/) -> Result<void> {
+        ASSIGN_OR_RETURN(plan.effects, go_back(session, place));
+        return {};
+      };
       return {};
     }
     ASSIGN_OR_RETURN(const auto turns, turns_after(*plan.index, plan.leaf_entry, entry));
@@ -347,7 +354,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
 }
 
 /// A new segment that no row names would be inert for Codex; it is removed again.
-Result<void> Writer::go_back(const SessionPtr& session, const std::optional<EntryPlace>& entry) {
+Result<std::vector<Effect>> Writer::go_back(const SessionPtr& session, const std::optional<EntryPlace>& entry) {
   const ThreadStore& store = threads_of(*session);
   const std::string thread = session->stem();
   std::shared_ptr<const LogSource> log;
@@ -366,7 +373,9 @@ Result<void> Writer::go_back(const SessionPtr& session, const std::optional<Entr
       return session_changed();
     }
     const std::string path = store.paths().agent_dir + "/" + found->folder + "/" + found->file;
-    return set_path(store, thread, path.substr(0, path.size() - (found->name.is_compressed ? 4 : 0)), syncs());
+    ASSIGN_OR_RETURN(auto moved, set_path(store, thread,
+                                          path.substr(0, path.size() - (found->name.is_compressed ? 4 : 0)), syncs()));
+    return std::vector<Effect>{std::move(moved)};
   }
   ASSIGN_OR_RETURN(const auto payload, segment_payload(segments, from));
   const std::int64_t time_ms = now_ms();
@@ -375,12 +384,25 @@ Result<void> Writer::go_back(const SessionPtr& session, const std::optional<Entr
   RETURN_IF_ERROR(records.add_record("session_meta", payload, time_ms));
   ASSIGN_OR_RETURN(const auto made,
                    write_segment(store, thread, id, time_ms, permissions_of(*session), records.lines(), syncs()));
-  auto done = made.synced ? set_path(store, thread, made.path, syncs()) : made.synced;
-  if (!done) {
+  auto moved = made.synced ? set_path(store, thread, made.path, syncs()) : Result<Effect>(made.synced.error());
+  if (!moved) {
     static_cast<void>(store.disk().remove(made.folder, made.name));
   }
   store.forget_files();
-  return done;
+  RETURN_IF_ERROR(moved);
+  return std::vector<Effect>{effect_of(made_file(made.path, records.lines())), *std::move(moved)};
+}
+
+Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+  const auto then_forget = [&]() -> Result<void> {
+    const ThreadStore& store = threads_of(*session);
+    store.forget_rows();
+    auto done = work();
+    store.forget_rows();
+    store.forget_files();
+    return done;
+  };
+  return arborfs::Writer::take_back(session, then_forget, force);
 }
 
 Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
@@ -399,9 +421,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
     const ThreadStore& store = threads_of(*session);
     store.forget_files();
     RETURN_IF_ERROR(check_not_needed(store, session->stem()));
-    Transfer transfer(settings().trash, store.disk());
-    RETURN_IF_ERROR(transfer.take(store, place, Trash::shown_title(*session), belongings_of(store, place), syncs()));
-    return {};
+    return move_to_trash(session, belongings_of(store, place), syncs());
   };
   auto done = threads_.make(session, std::move(command));
   catalog().rescan_folder(place.in());

@@ -49,6 +49,7 @@ class Writer final : public arborfs::Writer {
   /// Errors also: busy as for append_text(); invalid_argument if other threads begin with the history of this one.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
+  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
   /// A paginated thread with a turn for each message of the user (H4).
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   /// The same with the thread's own items, reasoning included, where models accept them without change.
@@ -62,7 +63,8 @@ class Writer final : public arborfs::Writer {
   /// Creates a thread with the records that `fill` adds behind the first line.
   using Fill = std::function<Result<void>(NewRecords& records)>;
   Result<CreateResult> make_thread(const Conversation& conversation, const std::string& agent, const Fill& fill);
-  Result<void> go_back(const SessionPtr& session, const std::optional<EntryPlace>& entry);
+  Result<std::vector<Effect>> go_back(const SessionPtr& session, const std::optional<EntryPlace>& entry);
+  [[nodiscard]] Committer* committer() override { return &threads_; }
   Editor thread_editor_;
   Editor row_editor_;
   Committer threads_;

@@ -389,6 +389,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   ASSIGN_OR_RETURN(const auto records, new_records(text, session->stem()));
   AppendResult result;
   Command command;
+  command.verb = "append";
   command.policy = live_policy(records.force);
   command.bytes = text.text.size();
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
@@ -430,16 +431,23 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   ASSIGN_OR_RETURN(const std::string wanted, checked_title(title));
   RETURN_IF_ERROR(check(session, force));
   std::string in_force;
+  FileChange replaced;
   const auto change = [&](std::string text) -> Result<std::string> {
     const std::string present = go_string(metadata_value(text, "leaf_title")).value_or("");
     in_force = title_in_force(present, wanted, source);
     if (in_force == present) {
       return text;
     }
-    return with_metadata(std::move(text), "leaf_title", go_literal(wanted));
+    std::string titled = with_metadata(text, "leaf_title", go_literal(wanted));
+    const std::string path = session->store().paths().sessions + "/" + session->place().folder + "/" + kMetadataFile;
+    replaced = replaced_in(path, text, titled);
+    return titled;
   };
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(session->place()));
   RETURN_IF_ERROR(change_metadata(session->store().disk(), folder, syncs(), change));
+  if (!replaced.path.empty()) {
+    note_effects(*session, "title", {effect_of(replaced)});
+  }
   RETURN_IF_ERROR(read_back(*session, Depth::head));
   return in_force;
 }
@@ -554,16 +562,21 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   Result<void> done;
   {
-    Disk& disk = session->store().disk();
     ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
-    ASSIGN_OR_RETURN(const auto lock, take_lock(disk, folder, kMessagesFile));
-    const auto taken =
-        Transfer(settings().trash, disk)
-            .take(session->store(), place, Trash::shown_title(*session), belongings_of(session->store(), place));
-    done = taken ? done : Result<void>(taken.error());
+    ASSIGN_OR_RETURN(const auto lock, take_lock(session->store().disk(), folder, kMessagesFile));
+    done = move_to_trash(session, belongings_of(session->store(), place));
   }
   catalog().rescan_folder(place.in());
   return done;
+}
+
+Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+  const std::uint64_t before = session->stat().size;
+  RETURN_IF_ERROR(arborfs::Writer::take_back(session, work, force));
+  if (session->stat().size != before) {
+    updates_.add(session);
+  }
+  return {};
 }
 
 std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {

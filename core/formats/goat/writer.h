@@ -44,6 +44,8 @@ class Writer final : public arborfs::Writer {
   [[nodiscard]] bool creates() const override { return true; }
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<void> remove(const SessionPtr& session, bool force = false) override;
+  /// The metadata follows as after an append.
+  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
   /// Changes nothing that an agent uses, so the session may be live.
   Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted,
                                  bool force = false) override;
@@ -62,6 +64,7 @@ class Writer final : public arborfs::Writer {
   Result<CreateResult> put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store);
   Result<Places> open_places(const SessionPtr& session);
 
+  [[nodiscard]] Committer* committer() override { return &messages_; }
   DelayedUpdates updates_;
   Editor message_editor_;
   Editor transcript_editor_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/entry/tree.h"
 #include "core/formats/opal/new_lines.h"
 #include "core/json/document.h"
@@ -36,30 +37,65 @@ Result<std::uint64_t> end_of_line(const LogSource& log, std::uint64_t at, std::u
   return end;
 }
 
-/// Writes the lines after the header, with the plan's edits.
-Result<void> write_rest(TempFile& file, const LogPlan& plan) {
-  using What = LineEdit::What;
-  const LogSource& log = *plan.log;
-  const auto copy = [&](std::uint64_t from, std::uint64_t until) {
-    return copy_bytes(log, from, until, [&](std::string_view bytes) { return file.write(bytes); });
-  };
-  std::uint64_t at = plan.header_end;
-  const std::string parent = plan.new_parent.empty() ? "null" : json::stringify_string(plan.new_parent);
-  for (const LineEdit& edit : plan.edits) {
-    RETURN_IF_ERROR(copy(at, edit.offset));
-    ASSIGN_OR_RETURN(const auto line, log.read(edit.offset, edit.length));
-    at = edit.offset + edit.length;
-    if (edit.what == What::relinked) {
-      RETURN_IF_ERROR(file.write(skim::set_member(line, "parent_id", parent)));
-    } else if (edit.what == What::removed || is_dead_line_of(line, plan.removed)) {
-      ASSIGN_OR_RETURN(at, end_of_line(log, at, plan.stat.size));
-    } else {
-      RETURN_IF_ERROR(file.write(line));
+/// The new file of a log, and in what it differs from the present one.
+class NewLog {
+ public:
+  NewLog(TempFile& file, const LogPlan& plan) : file_(file), plan_(plan), log_(*plan.log) {}
+
+  Result<void> write() {
+    RETURN_IF_ERROR(put(plan_.header, plan_.header_before));
+    std::uint64_t at = plan_.header_end;
+    for (const LineEdit& edit : plan_.edits) {
+      RETURN_IF_ERROR(copy(at, edit.offset));
+      ASSIGN_OR_RETURN(at, write_edited(edit));
     }
+    RETURN_IF_ERROR(copy(at, plan_.stat.size));
+    return put((last_ == '\n' ? "" : "\n") + plan_.lines, "");
   }
-  RETURN_IF_ERROR(copy(at, plan.stat.size));
-  return file.end_line();
-}
+  [[nodiscard]] FileChange change(std::string path) && {
+    return {std::move(path), false, change_.size, std::move(change_.runs)};
+  }
+
+ private:
+  /// The offset behind the line.
+  Result<std::uint64_t> write_edited(const LineEdit& edit) {
+    using What = LineEdit::What;
+    ASSIGN_OR_RETURN(auto line, log_.read(edit.offset, edit.length));
+    std::uint64_t end = edit.offset + edit.length;
+    if (edit.what == What::relinked) {
+      const std::string parent = plan_.new_parent.empty() ? "null" : json::stringify_string(plan_.new_parent);
+      std::string relinked = skim::set_member(line, "parent_id", parent);
+      RETURN_IF_ERROR(put(relinked, std::move(line)));
+    } else if (edit.what == What::removed || is_dead_line_of(line, plan_.removed)) {
+      ASSIGN_OR_RETURN(end, end_of_line(log_, end, plan_.stat.size));
+      ASSIGN_OR_RETURN(line, log_.read(edit.offset, end - edit.offset));
+      RETURN_IF_ERROR(put("", std::move(line)));
+    } else {
+      RETURN_IF_ERROR(add(line));
+    }
+    return end;
+  }
+  Result<void> copy(std::uint64_t from, std::uint64_t until) {
+    return copy_bytes(log_, from, until, [&](std::string_view bytes) { return add(bytes); });
+  }
+  Result<void> put(std::string_view bytes, std::string before) {
+    if (bytes != before) {
+      change_.runs.push_back({change_.size, bytes.size(), xxh64(bytes), std::move(before)});
+    }
+    return add(bytes);
+  }
+  Result<void> add(std::string_view bytes) {
+    change_.size += bytes.size();
+    last_ = bytes.empty() ? last_ : bytes.back();
+    return file_.write(bytes);
+  }
+
+  TempFile& file_;
+  const LogPlan& plan_;
+  const LogSource& log_;
+  FileChange change_;
+  char last_ = '\n';
+};
 
 LineEdit edit_of(const LogIndex& index, Ordinal ordinal, LineEdit::What what) {
   return {what, index.entry(ordinal).offset, index.length(ordinal)};
@@ -130,16 +166,16 @@ Result<void> Editor::complete(const SessionPtr& session, const Held& /*held*/, P
   return {};
 }
 
-Result<void> Editor::replace_log(const SessionPtr& session, const LogPlan& plan) {
+Result<void> Editor::replace_log(const SessionPtr& session, LogPlan& plan) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto file, TempFile::create(session->store().disk(), folder, 0600));
   ASSIGN_OR_RETURN(const auto original, File::open_in(folder, place.file));
   RETURN_IF_ERROR(file->keep_attributes(original));
-  RETURN_IF_ERROR(file->write(plan.header));
-  RETURN_IF_ERROR(write_rest(*file, plan));
-  RETURN_IF_ERROR(file->write(plan.lines));
+  NewLog fresh(*file, plan);
+  RETURN_IF_ERROR(fresh.write());
   RETURN_IF_ERROR(file->finish(syncs_));
+  const std::string path = path_of(original.fd());
   ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, plan.stat));
   ASSIGN_OR_RETURN(const auto written, file->stat());
   if (!plan.puts_back) {
@@ -150,6 +186,7 @@ Result<void> Editor::replace_log(const SessionPtr& session, const LogPlan& plan)
     return now && *now == plan.stat;
   }));
   RETURN_IF_ERROR(is_done ? Result<void>() : log_changed());
+  plan.effects.push_back(effect_of(std::move(fresh).change(path)));
   if (!plan.removed.empty()) {
     catalog_.state_of(*session).erased.forget(place.file, plan.removed);
   }

@@ -79,7 +79,7 @@ class Editor final : public arborfs::Editor {
   Result<void> sync(const Session& session) override;
 
  private:
-  Result<void> replace_log(const SessionPtr& session, const LogPlan& plan);
+  Result<void> replace_log(const SessionPtr& session, LogPlan& plan);
   Catalog& catalog_;
   const bool syncs_;
 };

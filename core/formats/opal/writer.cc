@@ -375,8 +375,10 @@ RoomWanted Writer::room_for(const SessionPtr& session, std::string_view /*verb*/
   return {bytes + (log ? log->size : 0) + RoomWanted::kBeside, 2};
 }
 
-Result<void> Writer::apply(const SessionPtr& session, Change change, bool force, Shares shares, std::uint64_t bytes) {
+Result<void> Writer::apply(const SessionPtr& session, std::string_view verb, Change change, bool force, Shares shares,
+                           std::uint64_t bytes) {
   Command command;
+  command.verb = verb;
   command.change = change_of<LogPlan>(std::move(change));
   command.policy = live_policy(force);
   command.is_alone = shares == Shares::nothing;
@@ -405,7 +407,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
     plan.move_leaf(plan.add(ids, messages.members, parent));
     return {};
   };
-  RETURN_IF_ERROR(apply(session, append, messages.force, Shares::file, text.text.size()));
+  RETURN_IF_ERROR(apply(session, "append", append, messages.force, Shares::file, text.text.size()));
   return result;
 }
 
@@ -424,7 +426,7 @@ Result<std::size_t> Writer::put_back_erased(const SessionPtr& session, bool forc
     }
     return {};
   };
-  RETURN_IF_ERROR(apply(session, put_back, force, Shares::nothing));
+  RETURN_IF_ERROR(apply(session, "doctor --repair", put_back, force, Shares::nothing));
   return count;
 }
 
@@ -462,7 +464,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
     moved.leaf = plan.leaf.empty() ? "root" : plan.leaf;
     return {};
   };
-  RETURN_IF_ERROR(apply(session, move, force));
+  RETURN_IF_ERROR(apply(session, "branch", move, force));
   return moved;
 }
 
@@ -483,7 +485,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
                                    skim::set_member(object, "title", json::stringify_string(wanted)));
     return {};
   };
-  RETURN_IF_ERROR(apply(session, change, force));
+  RETURN_IF_ERROR(apply(session, "title", change, force));
   return in_force;
 }
 
@@ -513,7 +515,7 @@ Result<AppendResult> Writer::replace(const SessionPtr& session, const Replacemen
     }
     return {};
   };
-  RETURN_IF_ERROR(apply(session, change, force || messages.force, Shares::nothing));
+  RETURN_IF_ERROR(apply(session, "replace", change, force || messages.force, Shares::nothing));
   return result;
 }
 
@@ -604,14 +606,9 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(place));
   ASSIGN_OR_RETURN(const auto held, hold_log(folder, place.file, session->stat()));
-  const arborfs::Store& store = session->store();
-  Transfer transfer(settings().trash, store.disk());
-  const auto taken = transfer.take(store, place, Trash::shown_title(*session), belongings_of(store, place));
-  if (taken) {
-    keep_written(*session, *taken, transfer.trash());
-  }
+  auto done = move_to_trash(session, belongings_of(session->store(), place));
   catalog().rescan_folder(place.in());
-  return taken ? Result<void>() : Result<void>(taken.error());
+  return done;
 }
 
 std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {

@@ -59,12 +59,13 @@ class Writer final : public arborfs::Writer {
   using Change = std::function<Result<void>(LogPlan&)>;
   enum class Shares : std::uint8_t { file, nothing };
   /// `nothing`: the change needs the index of the log as it is written. `bytes` as in Command.
-  Result<void> apply(const SessionPtr& session, Change change, bool force, Shares shares = Shares::file,
-                     std::uint64_t bytes = 0);
+  Result<void> apply(const SessionPtr& session, std::string_view verb, Change change, bool force,
+                     Shares shares = Shares::file, std::uint64_t bytes = 0);
   /// Creates the session that `fill` writes, with those of the permissions of a new file that are in `permissions`.
   Result<CreateResult> add_session(std::uint8_t store, const std::string& id, mode_t permissions,
                                    const std::function<Result<void>(TempFile&)>& fill);
 
+  [[nodiscard]] Committer* committer() override { return &changes_; }
   Editor editor_;
   Committer changes_;
 };

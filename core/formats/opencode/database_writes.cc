@@ -64,24 +64,36 @@ Result<void> look_at_family(const arborfs::Store& store, const LogPlace& place, 
   });
 }
 
+/// With what it changed.
+Result<void> commit(const Transaction& change, const std::string& database, std::vector<Effect>& effects) {
+  const std::string rows = change.changeset();
+  RETURN_IF_ERROR(change.commit());
+  if (!rows.empty()) {
+    effects.push_back(effect_of_rows(database, rows));
+  }
+  return {};
+}
+
 class DatabaseWrites final : public SessionWrites {
  public:
   /// `settings` outlive this object.
   explicit DatabaseWrites(const WriteSettings& settings) : settings_(settings) {}
 
-  Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) override {
+  Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted,
+                           std::vector<Effect>& effects) override {
     const std::string id(place.stem());
-    ASSIGN_OR_RETURN(const auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
+    ASSIGN_OR_RETURN(auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
     const Connection& database = change.connection();
     ASSIGN_OR_RETURN(const auto last, message_before(database, id, wanted));
     ASSIGN_OR_RETURN(const auto before, message_with_model(database, id));
     const MessageRecords message = records_of(wanted, time_behind(last), before);
+    change.record();
     RETURN_IF_ERROR(insert_message(database, id, message));
     if (!wanted.is_summary) {
       RETURN_IF_ERROR(database.execute("UPDATE session SET time_updated = max(time_updated, ?2) WHERE id = ?1", id,
                                        message.time_ms));
     }
-    RETURN_IF_ERROR(change.commit());
+    RETURN_IF_ERROR(commit(change, store.path_of(place), effects));
     return AppendResult{message.info.id, last.id};
   }
 
@@ -106,9 +118,9 @@ class DatabaseWrites final : public SessionWrites {
   }
 
   Result<std::string> set_title(const arborfs::Store& store, const LogPlace& place, const std::string& wanted,
-                                bool is_automatic) override {
+                                bool is_automatic, std::vector<Effect>& effects) override {
     const std::string id(place.stem());
-    ASSIGN_OR_RETURN(const auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
+    ASSIGN_OR_RETURN(auto change, Transaction::begin(store.path_of(place), sync_of(settings_)));
     const Connection& database = change.connection();
     ASSIGN_OR_RETURN(auto row, database.query("SELECT title FROM session WHERE id = ?1", id));
     ASSIGN_OR_RETURN(const bool has_row, row.step());
@@ -120,18 +132,17 @@ class DatabaseWrites final : public SessionWrites {
     if (present == wanted || (is_automatic && !is_default_title(present))) {
       return present;
     }
+    change.record();
     RETURN_IF_ERROR(database.execute(
         "UPDATE session SET title = ?2, time_updated = max(time_updated, ?3) WHERE id = ?1", id, wanted, now_ms()));
-    RETURN_IF_ERROR(change.commit());
+    RETURN_IF_ERROR(commit(change, store.path_of(place), effects));
     return wanted;
   }
 
-  Result<void> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
-                      bool force) override {
+  Result<Trashed> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
+                         bool force) override {
     Transfer transfer(settings_.trash, store.disk());
-    RETURN_IF_ERROR(
-        transfer.take(store, place, title, belongings_in_database(store, place, {sync_of(settings_), force})));
-    return {};
+    return transfer.take(store, place, title, belongings_in_database(store, place, {sync_of(settings_), force}));
   }
 
   Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) override {

@@ -28,6 +28,7 @@ class SessionFile {
  public:
   static Result<SessionFile> read(const StorageFolder& storage, const SessionName& session) {
     SessionFile file;
+    file.below_ = "/session/" + session.folder + "/" + file_of_id(session.id);
     ASSIGN_OR_RETURN(auto folder, storage.folder("session", session.folder));
     file.folder_ = std::move(folder);
     file.name_ = file_of_id(session.id);
@@ -40,6 +41,7 @@ class SessionFile {
     return file;
   }
   [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string path(const std::string& storage) const { return storage + below_; }
   /// A new text for it, which is not visible yet.
   Result<TempFile::Ptr> draft(Disk& disk, std::string_view text, bool sync) const {
     return draft_of(disk, *folder_, name_, text, sync);
@@ -57,6 +59,7 @@ class SessionFile {
 
  private:
   std::optional<Dir> folder_;
+  std::string below_;  // its path in the storage
   std::string name_;
   FileStat seen_;
   std::string text_;
@@ -106,7 +109,8 @@ class FileWrites final : public SessionWrites {
   /// `settings` outlive this object.
   explicit FileWrites(const WriteSettings& settings) : settings_(settings) {}
 
-  Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) override {
+  Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted,
+                           std::vector<Effect>& effects) override {
     Disk& disk = store.disk();
     const SessionName session = session_at(place);
     const std::string path = storage_of(store.paths().sessions);
@@ -124,10 +128,11 @@ class FileWrites final : public SessionWrites {
     }
     FileBatch files(disk, path, kAnyPermissions, syncs());
     RETURN_IF_ERROR(files.write(session.id, message, FileBatch::Layout::indented));
-    files.keep();
-    if (used) {
-      // The message is stored. If the session keeps its earlier time, the message still counts as written.
-      static_cast<void>(file.publish(disk, *used, syncs()));
+    effects = files.keep();
+    // The message is stored. If the session keeps its earlier time, the message still counts as written.
+    const auto published = used ? file.publish(disk, *used, syncs()) : Result<bool>(false);
+    if (published && *published) {
+      effects.push_back(effect_of(replaced_in(file.path(path), file.text(), with_use)));
     }
     return AppendResult{message.info.id, seen.last.id};
   }
@@ -151,27 +156,30 @@ class FileWrites final : public SessionWrites {
   }
 
   Result<std::string> set_title(const arborfs::Store& store, const LogPlace& place, const std::string& wanted,
-                                bool is_automatic) override {
+                                bool is_automatic, std::vector<Effect>& effects) override {
     Disk& disk = store.disk();
-    ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
+    const std::string path = storage_of(store.paths().sessions);
+    ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(path));
     for (int reads = 0; reads < kMostReads; ++reads) {
       ASSIGN_OR_RETURN(const auto file, SessionFile::read(storage, session_at(place)));
       std::string present = skim::text_member(file.text(), "title");
       if (present == wanted || (is_automatic && !is_default_title(present))) {
         return present;
       }
-      ASSIGN_OR_RETURN(const auto text, with_title(file.text(), wanted));
-      ASSIGN_OR_RETURN(auto draft, file.draft(disk, with_time(text, now_ms()), syncs()));
+      ASSIGN_OR_RETURN(const auto titled, with_title(file.text(), wanted));
+      const std::string text = with_time(titled, now_ms());
+      ASSIGN_OR_RETURN(auto draft, file.draft(disk, text, syncs()));
       ASSIGN_OR_RETURN(const bool is_done, file.publish(disk, *draft, syncs()));
       if (is_done) {
+        effects.push_back(effect_of(replaced_in(file.path(path), file.text(), text)));
         return wanted;
       }
     }
     return Error{Errc::stale, "OpenCode wrote to the session meanwhile; try again"};
   }
 
-  Result<void> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
-                      bool force) override {
+  Result<Trashed> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
+                         bool force) override {
     ASSIGN_OR_RETURN(const auto storage, StorageFolder::lock(storage_of(store.paths().sessions)));
     clear_killed_forks(store.disk(), storage);  // the note of a complete one would have its messages removed
     if (!force) {
@@ -179,8 +187,7 @@ class FileWrites final : public SessionWrites {
       RETURN_IF_ERROR(storage.check_quiet(sessions));
     }
     Transfer transfer(settings_.trash, store.disk());
-    RETURN_IF_ERROR(transfer.take(store, place, title, belongings_in_files(store, place, &storage), syncs()));
-    return {};
+    return transfer.take(store, place, title, belongings_in_files(store, place, &storage), syncs());
   }
 
   Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) override {

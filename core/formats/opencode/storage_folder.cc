@@ -207,6 +207,18 @@ FileBatch::~FileBatch() {
   }
 }
 
+std::vector<Effect> FileBatch::keep() {
+  std::vector<Effect> effects;
+  for (const Made& made : std::exchange(made_, {})) {
+    std::string path = storage_;
+    for (const std::string& folder : made.folders) {
+      path += "/" + folder;
+    }
+    effects.push_back(effect_of(made_file(path + "/" + made.name, made.text)));
+  }
+  return effects;
+}
+
 Result<void> FileBatch::write(const std::vector<std::string>& folders, const std::string& name, std::string_view text) {
   made_.push_back({folders, name, std::string(text)});
   const auto folder = make_folders(disk_, storage_, folders, kFolderMode, sync_);

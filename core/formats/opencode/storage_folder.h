@@ -15,6 +15,7 @@
 #include "core/formats/opencode/new_message.h"
 #include "core/formats/opencode/session_archive.h"
 #include "core/os/temp_file.h"
+#include "core/store/effect.h"
 
 namespace arborfs::opencode {
 
@@ -90,7 +91,8 @@ class FileBatch {
   enum class Layout { compact, indented };
   /// A message and its parts, which come first.
   Result<void> write(const std::string& session, const MessageRecords& message, Layout layout);
-  void keep() { made_.clear(); }
+  /// The files stay. Returns that they were made, the first one first.
+  std::vector<Effect> keep();
 
  private:
   struct Made {

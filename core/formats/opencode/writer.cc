@@ -140,22 +140,23 @@ SessionWrites& Writer::writes_of(const SessionPtr& session) {
   return &session->format() == &opencode::files_format() ? *in_files_ : *in_database_;
 }
 
-Result<void> Writer::change(const SessionPtr& session, const std::function<Result<void>()>& write) {
+Result<void> Writer::change(const SessionPtr& session, std::string_view verb, const Write& write) {
   Command command;
+  command.verb = verb;
   command.policy = LivePolicy::on_live;
   command.is_alone = true;
   command.change = [&](Plan& plan) {
-    plan.rewrite = [&](Held& /*held*/) { return write(); };
+    plan.rewrite = [&](Held& /*held*/) { return write(plan.effects); };
     return Result<void>();
   };
   return changes_.make(session, std::move(command));
 }
 
-Result<AppendResult> Writer::add(const SessionPtr& session, const NewMessage& wanted) {
+Result<AppendResult> Writer::add(const SessionPtr& session, std::string_view verb, const NewMessage& wanted) {
   RETURN_IF_ERROR(check_message(wanted.text));
   AppendResult made;
-  RETURN_IF_ERROR(change(session, [&]() -> Result<void> {
-    ASSIGN_OR_RETURN(made, writes_of(session).add(session->store(), session->place(), wanted));
+  RETURN_IF_ERROR(change(session, verb, [&](std::vector<Effect>& effects) -> Result<void> {
+    ASSIGN_OR_RETURN(made, writes_of(session).add(session->store(), session->place(), wanted, effects));
     return {};
   }));
   return made;
@@ -179,7 +180,7 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
     return refuse_json();
   }
   text.text.resize(text.text.size() - (text.text.ends_with('\n') ? 1 : 0));
-  return add(session, {std::move(text.text), std::move(text.at), false, settings().write_live});
+  return add(session, "append", {std::move(text.text), std::move(text.at), false, settings().write_live});
 }
 
 Result<AppendResult> Writer::summarize(const SessionPtr& session, const std::string& text, bool force) {
@@ -192,7 +193,7 @@ Result<AppendResult> Writer::summarize(const SessionPtr& session, const std::str
         [&](const std::string& of, std::string_view message) { facts.add(of, message); }));
     summary = facts.text();
   }
-  return add(session, {std::move(summary), "", true, force || settings().write_live});
+  return add(session, "summary", {std::move(summary), "", true, force || settings().write_live});
 }
 
 Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,
@@ -200,9 +201,9 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   RETURN_IF_ERROR(check(session));
   ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   std::string in_force;
-  RETURN_IF_ERROR(change(session, [&]() -> Result<void> {
-    ASSIGN_OR_RETURN(in_force,
-                     writes_of(session).set_title(session->store(), session->place(), wanted, source == "auto"));
+  RETURN_IF_ERROR(change(session, "title", [&](std::vector<Effect>& effects) -> Result<void> {
+    ASSIGN_OR_RETURN(
+        in_force, writes_of(session).set_title(session->store(), session->place(), wanted, source == "auto", effects));
     return {};
   }));
   return in_force;
@@ -212,13 +213,16 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check(session));
   const LogPlace place = session->place();
-  Result<void> done;
-  for (int tries = 0; tries == 0 || (!done && done.error().code == Errc::stale && tries < kMostTries); ++tries) {
+  Result<Trashed> done(Errc::stale, "");
+  for (int tries = 0; !done && done.error().code == Errc::stale && tries < kMostTries; ++tries) {
     done = writes_of(session).remove(session->store(), place, Trash::shown_title(*session),
                                      force || settings().write_live);
   }
+  if (done) {
+    note_trashed(*session, *done);
+  }
   catalog().rescan_folder(place.in());
-  return done;
+  return done ? Result<void>() : Result<void>(done.error());
 }
 
 Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
@@ -243,6 +247,20 @@ Result<void> Writer::under_lock(const SessionPtr& session, const std::function<R
     RETURN_IF_ERROR(settings().write_live ? Result<void>() : writes.check_quiet(session->store(), session->place()));
     return writes.under_lock(session->store(), work);
   });
+}
+
+/// Other processes of arborfs take turns with the files.
+Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+  const auto in_turn = [&]() -> Result<void> {
+    SessionWrites& writes = writes_of(session);
+    RETURN_IF_ERROR(force ? Result<void>() : writes.check_quiet(session->store(), session->place()));
+    if (&session->format() != &opencode::files_format()) {
+      return work();
+    }
+    ASSIGN_OR_RETURN(const auto turn, StorageFolder::lock(storage_of(session->store().paths().sessions)));
+    return work();
+  };
+  return arborfs::Writer::take_back(session, in_turn, force);
 }
 
 void Writer::take_back_parts() {

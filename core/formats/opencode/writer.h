@@ -22,7 +22,9 @@ class SessionWrites {
  public:
   virtual ~SessionWrites() = default;
   /// Errors also: those of check_follows(); invalid_argument if messages are undone.
-  virtual Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) = 0;
+  /// Adds to `effects` what is written.
+  virtual Result<AppendResult> add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted,
+                                   std::vector<Effect>& effects) = 0;
   /// Fails as add() would fail now. Reads only.
   virtual Result<void> check_add(const arborfs::Store& store, const LogPlace& place, const NewMessage& wanted) = 0;
   /// For a message or title that adds `bytes` to the session (Writer::room_for).
@@ -30,11 +32,11 @@ class SessionWrites {
                                             std::uint64_t bytes) const = 0;
   /// `is_automatic`: only a default title is replaced. Returns the title in effect.
   virtual Result<std::string> set_title(const arborfs::Store& store, const LogPlace& place, const std::string& wanted,
-                                        bool is_automatic) = 0;
+                                        bool is_automatic, std::vector<Effect>& effects) = 0;
   /// Moves the session, and all sessions that were started from it, to the trash (trash.h). Errors also: busy while
   /// OpenCode answers in one of them, unless `force`.
-  virtual Result<void> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
-                              bool force) = 0;
+  virtual Result<Trashed> remove(const arborfs::Store& store, const LogPlace& place, const std::string& title,
+                                 bool force) = 0;
   /// Errors: busy if OpenCode answers in the session or in one that was started from it.
   virtual Result<void> check_quiet(const arborfs::Store& store, const LogPlace& place) = 0;
   /// The messages of the session, and of those that were started from it.
@@ -88,15 +90,18 @@ class Writer final : public arborfs::Writer {
   /// OpenCode answers in one of them.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
+  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
 
  private:
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
   Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override;
   [[nodiscard]] SessionWrites& writes_of(const SessionPtr& session);
-  Result<AppendResult> add(const SessionPtr& session, const NewMessage& wanted);
+  Result<AppendResult> add(const SessionPtr& session, std::string_view verb, const NewMessage& wanted);
   /// Whether OpenCode answers in the session is for `write` to find out: nothing else keeps a change from it.
-  Result<void> change(const SessionPtr& session, const std::function<Result<void>()>& write);
+  using Write = std::function<Result<void>(std::vector<Effect>& effects)>;
+  Result<void> change(const SessionPtr& session, std::string_view verb, const Write& write);
+  [[nodiscard]] Committer* committer() override { return &changes_; }
   const std::unique_ptr<SessionWrites> in_database_;
   const std::unique_ptr<SessionWrites> in_files_;
   Editor editor_;

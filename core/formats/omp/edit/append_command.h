@@ -25,6 +25,7 @@ struct AppendCommand {
   std::optional<std::string> if_leaf;  // "ifLeaf": the leaf must be this entry (its id, or "root")
   bool force = false;                  // "force": write although the session may be live
   std::optional<Dialect> dialect;      // of the log that it is for; `stale` if the log has another one by then
+  std::string_view verb = "append";    // as Command::verb
 };
 
 /// A user message of this text; one line feed at its end is dropped.

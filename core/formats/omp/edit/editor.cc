@@ -132,7 +132,7 @@ template <class Copy, class Put>
 Result<void> put_in_place(Copy& copy, const LogWriter& writer, const Put& put) {
   Result<void> done(Errc::stale, "");
   for (int i = 0; i < kCopies && !done && done.error().code == Errc::stale; ++i) {
-    RETURN_IF_ERROR(copy.may_grow ? copy.late->catch_up(*copy.draft) : copy.late->check_unchanged());
+    RETURN_IF_ERROR(copy.copied.may_grow ? copy.late->catch_up(*copy.draft) : copy.late->check_unchanged());
     auto now = copy.late->sees_files() ? writer.version() : Result<LogVersion>(copy.before);
     done = now ? put(*now) : Result<void>(now.error());
   }
@@ -373,6 +373,9 @@ Result<std::unique_ptr<Plan>> Editor::begin(const SessionPtr& session) {
 Result<void> Editor::complete(const SessionPtr& session, const Held& held, Plan& planned) {
   auto& plan = static_cast<LogPlan&>(planned);
   plan.lines = plan.batch->take_lines();
+  if (plan.moves_leaf && !plan.lines.empty()) {
+    plan.effects.push_back(effect_of_leaf(catalog_.state_of(*session).leaves.text(session->place().file), ""));
+  }
   bool fits = !plan.anew && !plan.is_migrated;
   if (!plan.lines.empty()) {
     plan.last = plan.batch->leaf();
@@ -413,7 +416,7 @@ struct Editor::Copy {
   std::unique_ptr<TempFile> draft;
   LateLines::Ptr late;
   LogVersion before;
-  bool may_grow = false;
+  CopiedLog copied;
 };
 
 /// Copies the log without the lock, and takes the lock again. Appends of other programs in between are carried over.
@@ -431,15 +434,21 @@ Result<Editor::Copy> Editor::copy(const SessionPtr& session, Held& held, const R
   if (!anew.is_wanted()) {
     return nobody_waits();
   }
-  return Copy{std::move(draft), std::move(late), std::move(before), copied.may_grow};
+  return Copy{std::move(draft), std::move(late), std::move(before), copied};
 }
 
 /// Late appends are carried over before the lock is released.
 Result<void> Editor::rewrite(const SessionPtr& session, Held& held, LogPlan& plan) {
   const LogPlace place = session->place();
   ASSIGN_OR_RETURN(auto copied, copy(session, held, *plan.anew, place));
+  const std::string path = path_of(held.writer->log().fd());
   RETURN_IF_ERROR(put_in_place(copied, *held.writer,
                                [&](const LogVersion& now) { return held.writer->replace(*copied.draft, now); }));
+  if (!copied.copied.runs) {
+    plan.cannot_undo = "it also brought the log to version 3";
+  } else if (!copied.copied.runs->empty() && !path.empty()) {
+    plan.effects.push_back(effect_of(FileChange{path, false, copied.copied.size, *std::move(copied.copied.runs)}));
+  }
   const auto carried = copied.late->carry_over(place);
   plan.last_step = [this, place, carried, late = copied.late] {
     return outcome_of(carried, carried && syncs_ ? late->sync(place) : Result<void>());

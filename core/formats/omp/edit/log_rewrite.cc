@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/log/header.h"
 #include "core/json/change_member.h"
@@ -92,18 +93,35 @@ Result<Original> original_of(const Session& session) {
   return original;
 }
 
-/// Copies the log up to `size` with these edits, which are in order.
-Result<void> copy_edited(const LogSource& log, std::uint64_t size, const std::vector<LogEdit>& edits,
-                         const IdOfValue& id_of, TempFile& draft) {
-  const ByteSink write = [&](std::string_view bytes) { return draft.write(bytes); };
+/// Copies the log up to the size in `copied` with these edits, which are in order, and appends `tail`. Sets runs and
+/// size.
+Result<void> copy_edited(const LogSource& log, const std::vector<LogEdit>& edits, const IdOfValue& id_of,
+                         std::string_view tail, TempFile& draft, CopiedLog& copied) {
+  const ByteSink write = [&](std::string_view bytes) {
+    copied.size += bytes.size();
+    return draft.write(bytes);
+  };
+  const auto put = [&](std::string_view bytes, std::string before) -> Result<void> {
+    if (copied.runs && bytes != before) {
+      copied.runs->push_back({copied.size, bytes.size(), xxh64(bytes), std::move(before)});
+    }
+    return write(bytes);
+  };
+  copied.runs.emplace();
   std::uint64_t at = 0;
   for (const LogEdit& edit : edits) {
     RETURN_IF_ERROR(copy_bytes(log, at, edit.offset, write));
-    RETURN_IF_ERROR(edit.entry ? copy_entry(log, edit.offset, edit.end - edit.offset, *edit.entry, id_of, write)
-                               : draft.write(edit.text));
+    if (edit.entry) {
+      copied.runs.reset();
+      RETURN_IF_ERROR(copy_entry(log, edit.offset, edit.end - edit.offset, *edit.entry, id_of, write));
+    } else {
+      ASSIGN_OR_RETURN(auto before, log.read(edit.offset, edit.end - edit.offset));
+      RETURN_IF_ERROR(put(edit.text, std::move(before)));
+    }
     at = edit.end;
   }
-  return copy_bytes(log, at, size, write);
+  RETURN_IF_ERROR(copy_bytes(log, at, copied.stat.size, write));
+  return tail.empty() ? Result<void>() : put(tail, "");
 }
 
 /// The offset after the line feed of the title slot.
@@ -254,12 +272,14 @@ Result<CopiedLog> write_log_anew(const Session& session, const LogChanges& chang
   ASSIGN_OR_RETURN(auto text, new_header(original, changes.header));
   edits.push_back({header.offset, header.offset + header.length, std::move(text)});
   std::stable_sort(edits.begin(), edits.end(), [](const LogEdit& a, const LogEdit& b) { return a.offset < b.offset; });
-  RETURN_IF_ERROR(copy_edited(*original.log, original.stat.size, edits, ids_of(session), draft));
-  if (!changes.tail.empty()) {
+  std::string tail(changes.tail);
+  if (!tail.empty()) {
     ASSIGN_OR_RETURN(const auto lead, lead_for(*original.log, original.damage, original.stat.size));
-    RETURN_IF_ERROR(draft.write(lead + std::string(changes.tail)));
+    tail.insert(0, lead);
   }
-  return CopiedLog{original.stat, changes.tail.empty() && !header.migrated};
+  CopiedLog copied{original.stat, tail.empty() && !header.migrated};
+  RETURN_IF_ERROR(copy_edited(*original.log, edits, ids_of(session), tail, draft, copied));
+  return copied;
 }
 
 Result<CopiedLog> write_log_edited(const Session& session, const std::vector<LogEdit>& edits, TempFile& draft) {
@@ -271,8 +291,9 @@ Result<CopiedLog> write_log_edited(const Session& session, const std::vector<Log
   } else {
     return session_changed();
   }
-  RETURN_IF_ERROR(copy_edited(*log, stat.size, edits, nullptr, draft));
-  return CopiedLog{stat, false};
+  CopiedLog copied{stat};
+  RETURN_IF_ERROR(copy_edited(*log, edits, nullptr, "", draft, copied));
+  return copied;
 }
 
 std::string title_source_of(const Header& header) {

@@ -14,6 +14,7 @@
 #include "core/formats/omp/log/dialect.h"
 #include "core/log/log_source.h"
 #include "core/session/catalog.h"
+#include "core/store/effect.h"
 #include "core/store/log_writer.h"
 
 namespace arborfs::omp {
@@ -71,6 +72,9 @@ struct LogChanges {
 struct CopiedLog {
   FileStat stat;
   bool may_grow = false;  // bytes appended to the log later may be copied to the draft unchanged
+  /// What the draft has that the log does not; nothing if entries became those of version 3.
+  std::optional<std::vector<WrittenRun>> runs = std::nullopt;
+  std::uint64_t size = 0;  // of the draft
 };
 
 /// Writes the session's log to `draft` with these changes; migrates a log of version 1 or 2. Errors: stale if the log

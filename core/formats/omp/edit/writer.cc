@@ -50,8 +50,9 @@ Result<AppendCommand> append_command(std::string& text, bool kept, Dialect diale
 }
 
 /// A command that adds lines; they are taken back if `add` fails.
-Command adding(bool force, std::uint64_t bytes, std::function<Result<void>(AppendBatch&)> add) {
+Command adding(std::string_view verb, bool force, std::uint64_t bytes, std::function<Result<void>(AppendBatch&)> add) {
   Command command;
+  command.verb = verb;
   command.policy = live_policy(force);
   command.bytes = bytes;
   command.change = change_of<LogPlan>([add = std::move(add)](LogPlan& plan) {
@@ -211,7 +212,7 @@ Result<AppendResult> Writer::append_at(const SessionPtr& session, AppendCommand 
     }
     return {};
   };
-  RETURN_IF_ERROR(changes_.make(session, adding(command.force, bytes, add)));
+  RETURN_IF_ERROR(changes_.make(session, adding(command.verb, command.force, bytes, add)));
   return written;
 }
 
@@ -236,7 +237,7 @@ Result<AppendResult> Writer::label(const SessionPtr& session, const std::vector<
     }
     return {};
   };
-  RETURN_IF_ERROR(changes_.make(session, adding(force, changes.size() * kLineOverhead, add)));
+  RETURN_IF_ERROR(changes_.make(session, adding("label", force, changes.size() * kLineOverhead, add)));
   return written;
 }
 
@@ -266,7 +267,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     RETURN_IF_ERROR(set_slot_title(session, clean, source, known.title, force));
     return clean;
   }
-  RETURN_IF_ERROR(rewrite_header(session, force, [&](std::string_view present) -> Result<std::string> {
+  RETURN_IF_ERROR(rewrite_header(session, "title", force, [&](std::string_view present) -> Result<std::string> {
     auto titled = json::change_member(present, "title", json::stringify_string(clean));
     return titled && known.dialect == Dialect::omp18
                ? json::change_member(*titled, "titleSource", json::stringify_string(source))
@@ -276,9 +277,11 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
 }
 
 /// `mends`: also a log that takes no other changes.
-Result<void> Writer::rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends) {
+Result<void> Writer::rewrite_with(const SessionPtr& session, std::string_view verb, LivePolicy policy,
+                                  const WriteDraft& write, bool mends) {
   const Rewrite anew{write};
   Command command;
+  command.verb = verb;
   command.policy = policy;
   command.is_alone = true;
   command.mends = mends;
@@ -289,14 +292,15 @@ Result<void> Writer::rewrite_with(const SessionPtr& session, LivePolicy policy, 
   return changes_.make(session, std::move(command));
 }
 
-Result<void> Writer::rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change) {
-  return rewrite_with(session, live_policy(force), [&](TempFile& draft) {
+Result<void> Writer::rewrite_header(const SessionPtr& session, std::string_view verb, bool force,
+                                    const HeaderChange& change) {
+  return rewrite_with(session, verb, live_policy(force), [&](TempFile& draft) {
     return write_log_anew(*session, {change, {}, {}}, draft);
   });
 }
 
 Result<void> Writer::rewrite(const SessionPtr& session, bool force) {
-  return rewrite_header(session, force, {});
+  return rewrite_header(session, "doctor --repair", force, {});
 }
 
 Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool maybe_live) {
@@ -304,12 +308,14 @@ Result<void> Writer::edit(const SessionPtr& session, const EditPlan& plan, bool 
     ASSIGN_OR_RETURN(const auto edits, plan(*session));
     return write_log_edited(*session, edits, draft);
   };
-  return rewrite_with(session, maybe_live ? LivePolicy::on_maybe_live : LivePolicy::on_quiet, write, true);
+  return rewrite_with(session, "doctor --repair", maybe_live ? LivePolicy::on_maybe_live : LivePolicy::on_quiet, write,
+                      true);
 }
 
 /// As pi does it (pi/FORMAT.md C6).
 Result<void> Writer::append_name(const SessionPtr& session, const std::string& title, Dialect dialect, bool force) {
   AppendCommand command;
+  command.verb = "title";
   command.force = force;
   command.dialect = dialect;
   ASSIGN_OR_RETURN(auto draft, EntryFields("session_info").text("name", title).draft(dialect));
@@ -328,6 +334,7 @@ Result<void> Writer::set_slot_title(const SessionPtr& session, const std::string
   }
   ASSIGN_OR_RETURN(auto draft, fields.draft(Dialect::omp18));
   Command command;
+  command.verb = "title";
   command.policy = live_policy(force);
   command.is_alone = true;
   command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
@@ -390,9 +397,14 @@ Result<MovedLeaf> Writer::move_leaf(const SessionPtr& session, const Target& tar
     }
     held.writer->release();
     LeafStore& leaves = catalog().state_of(*session).leaves;
-    move.before = leaves.load(session->place().file);
-    auto saved = leaves.save(session->place().file, move.made, syncs());
+    const std::string log = session->place().file;
+    move.before = leaves.load(log);
+    const std::string before = leaves.text(log);
+    auto saved = leaves.save(log, move.made, syncs());
     session->reload_leaf();
+    if (saved) {
+      note_effects(*session, "branch", {effect_of_leaf(before, leaves.text(log))});
+    }
     return saved;
   };
   RETURN_IF_ERROR(changes_.make(session, std::move(command)));
@@ -441,6 +453,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
   }
   ASSIGN_OR_RETURN(auto draft, fields.draft(found.dialect));
   AppendCommand command;
+  command.verb = "branch";
   command.force = force;
   command.drafts.push_back(std::move(draft));
   const auto written = append_at(session, std::move(command), [&found](AppendBatch& batch) -> Result<void> {
@@ -534,17 +547,19 @@ Result<CreateResult> Writer::move(const SessionPtr& session, const std::string& 
   ASSIGN_OR_RETURN(const auto known, writable_state_of(session));
   ASSIGN_OR_RETURN(const auto target, resolved_cwd(cwd));
   ASSIGN_OR_RETURN(const auto to, place_for(session, known.dialect, target));
+  const std::string known_cwd = session->identity().cwd;
   const HeaderChange change = [&, path = session->store().path_of(session->place())](std::string_view present) {
     return moved_header(present, target, path, known.dialect);
   };
   if (to == session->place()) {
-    RETURN_IF_ERROR(rewrite_header(session, force, change));
+    RETURN_IF_ERROR(rewrite_header(session, "mv", force, change));
   } else {
     const Rewrite anew{[&](TempFile& draft) { return write_log_anew(*session, {change, {}, {}}, draft); }};
     Command command;
     command.policy = live_policy(force);
     command.work = [&](Held& held) { return editor_.move(session, held, anew, to); };
     RETURN_IF_ERROR(changes_.make(session, std::move(command)));
+    note_final(*session, "mv", "move the session back to " + known_cwd);
   }
   catalog().relocate(session, to);
   return made_of(session);
@@ -587,19 +602,12 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   RETURN_IF_ERROR(check_allows_delete());
   RETURN_IF_ERROR(check_writable(session->format()));
   const LogPlace place = session->place();
-  const std::string title = Trash::shown_title(*session);
   Command command;
   command.policy = live_policy(force);
   command.work = [&](Held& held) -> Result<void> {
-    const arborfs::Store& store = session->store();
-    Transfer transfer(settings().trash, store.disk());
-    auto taken = transfer.take(store, place, title, belongings_of(store, place));
+    auto done = move_to_trash(session, belongings_of(session->store(), place));
     held.writer->release();
-    if (!taken) {
-      return taken.error();
-    }
-    keep_written(*session, *taken, transfer.trash());
-    return {};
+    return done;
   };
   auto done = changes_.make(session, std::move(command));
   catalog().rescan_folder(place.in());

@@ -74,9 +74,11 @@ class Writer final : public arborfs::Writer {
   Result<void> set_slot_title(const SessionPtr& session, const std::string& title, std::string_view source,
                               const std::string& previous, bool force);
   using WriteDraft = std::function<Result<CopiedLog>(TempFile&)>;
-  Result<void> rewrite_with(const SessionPtr& session, LivePolicy policy, const WriteDraft& write, bool mends = false);
-  Result<void> rewrite_header(const SessionPtr& session, bool force, const HeaderChange& change);
+  Result<void> rewrite_with(const SessionPtr& session, std::string_view verb, LivePolicy policy,
+                            const WriteDraft& write, bool mends = false);
+  Result<void> rewrite_header(const SessionPtr& session, std::string_view verb, bool force, const HeaderChange& change);
   Result<CreateResult> made_at(const LogPlace& place);
+  [[nodiscard]] Committer* committer() override { return &changes_; }
   Editor editor_;
   Committer changes_;
 };

@@ -1,0 +1,164 @@
+// Undo of every operation on sessions of omp and pi: the store is as it was before, byte for byte, or undo refuses and
+// changes nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/acts.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/undone.h"
+
+namespace arborfs {
+namespace {
+
+using testing::Act;
+using ::testing::HasSubstr;
+using testing::Stage;
+using testing::undo_last;
+
+std::string sessions_of(const Stage& stage) {
+  return stage.temp().sessions().string();
+}
+
+class UndoOfAct : public ::testing::TestWithParam<Act> {};
+INSTANTIATE_TEST_SUITE_P(Omp, UndoOfAct, ::testing::ValuesIn(testing::kActs), testing::name_of);
+
+/// New sessions, forks and restores become operations above the writer of one agent; logs of an old version are written
+/// anew; a move is taken back by a move.
+TEST_P(UndoOfAct, GivesTheStoreBack) {
+  const std::string name = GetParam().name;
+  const bool is_above =
+      name.starts_with("create") || name.starts_with("fork") || name.starts_with("restore") || name.starts_with("undo");
+  const bool is_final = name.starts_with("move") || name.find("version 1") != std::string::npos;
+  testing::SplitDisk disk;
+  Stage stage(testing::Storage::files, disk, testing::settings_of_acts());
+  const SessionPtr session = testing::prepare(GetParam(), stage, disk);
+  const auto before = testing::files_below(sessions_of(stage));
+  const auto leaf = is_above ? kNoEntry : Stage::leaf(session);
+  ASSERT_TRUE(GetParam().run(stage, session));
+  if (is_above) {
+    EXPECT_TRUE(name.starts_with("restore") || !testing::has_operation(stage.writer()));
+    return;
+  }
+  const auto done = undo_last(stage.writer());
+  if (is_final) {
+    EXPECT_EQ(done.error().code, Errc::unsupported);
+    return;
+  }
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(testing::files_below(sessions_of(stage)), before);
+  EXPECT_EQ(Stage::leaf(testing::the_session(stage)), leaf);
+  EXPECT_TRUE(stage.catalog().state_of(*testing::the_session(stage)).erased.of(session->place().file).empty())
+      << "undo is no loss of entries";
+}
+
+class Undo : public ::testing::Test {
+ protected:
+  Stage stage{testing::Storage::files, Disk::real(), testing::settings_of_acts()};
+  SessionPtr session = stage.add_small();
+};
+
+TEST_F(Undo, GoesOneFurtherBackEachTime) {
+  const std::string before = stage.bytes(session);
+  ASSERT_TRUE(testing::append(stage, session));
+  ASSERT_TRUE(stage.writer().set_title(session, "A title"));
+  ASSERT_TRUE(stage.writer().label(session, {{"aaaa0001", "start"}}));
+  for (const char* verb : {"label", "title", "append"}) {
+    const auto done = undo_last(stage.writer());
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_THAT(*done, HasSubstr(verb));
+  }
+  EXPECT_EQ(stage.bytes(session), before);
+  EXPECT_EQ(undo_last(stage.writer()).error().code, Errc::not_found);
+}
+
+TEST_F(Undo, RefusesWhatAnotherProgramWroteBehind) {
+  ASSERT_TRUE(testing::append(stage, session));
+  std::ofstream(stage.temp().log("-work", testing::kName), std::ios::app)
+      << testing::TempStore::user("aaaa0009", "aaaa0002", "of another program") << "\n";
+  const std::string now = stage.bytes(session);
+  const auto done = undo_last(stage.writer());
+  EXPECT_EQ(done.error().code, Errc::stale);
+  EXPECT_THAT(done.error().message, HasSubstr("was written since; nothing was taken back"));
+  EXPECT_EQ(stage.bytes(session), now);
+}
+
+TEST_F(Undo, TakesBackOneInTheMiddleOnlyIfNothingBuildsOnIt) {
+  ASSERT_TRUE(testing::append(stage, session));
+  ASSERT_TRUE(stage.writer().change_tags(session, {{"blue"}, {}, false}));
+  ASSERT_TRUE(testing::append(stage, session));
+  const auto all = stage.catalog().operations().all();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 3U);
+  const auto undo_of = [&](const std::string& id) {
+    const auto found = find_operation(stage.catalog().operations(), id);
+    return found ? undo(stage.writer(), *found, nullptr) : Result<std::string>(found.error());
+  };
+  EXPECT_EQ(undo_of(all->at(0).id).error().code, Errc::stale);
+  EXPECT_TRUE(undo_of(all->at(1).id));
+  EXPECT_TRUE(stage.catalog().tags_of(*session)->empty());
+  EXPECT_EQ(undo_of(all->at(1).id).error().code, Errc::invalid_argument);
+}
+
+TEST_F(Undo, OfACutThatWasAlreadyMadeSucceeds) {
+  const std::string before = stage.bytes(session);
+  ASSERT_TRUE(testing::append(stage, session));
+  std::filesystem::resize_file(stage.temp().log("-work", testing::kName), before.size());
+  EXPECT_TRUE(undo_last(stage.writer()));
+  EXPECT_EQ(stage.bytes(session), before);
+}
+
+/// What 2,000 random sequences of changes did is taken back, the last one first.
+TEST(UndoOfManyChanges, GivesTheStoreBack) {
+  constexpr unsigned kSequences = 2000 / testing::kSanitizedShare;
+  std::mt19937 random(17);
+  const auto below = [&random](unsigned many) { return std::uniform_int_distribution<unsigned>(0, many - 1)(random); };
+  Stage stage(testing::Storage::files, Disk::real(), [] {
+    WriteSettings settings = testing::settings_of_acts();
+    settings.durability = Durability::none;
+    return settings;
+  }());
+  testing::with_slot(stage);
+  for (unsigned sequence = 0; sequence < kSequences && !::testing::Test::HasFailure(); ++sequence) {
+    const auto before = testing::files_below(sessions_of(stage));
+    for (unsigned step = 0, steps = 1 + below(5); step < steps; ++step) {
+      const SessionPtr session = testing::the_session(stage);
+      if (!session) {
+        break;
+      }
+      switch (below(6)) {
+        case 0:
+          EXPECT_TRUE(testing::append(stage, session));
+          break;
+        case 1:
+          EXPECT_TRUE(stage.writer().label(session, {{"#1", "label " + std::to_string(below(9))}}));
+          break;
+        case 2:
+          EXPECT_TRUE(stage.writer().set_title(session, "title " + std::to_string(below(9))));
+          break;
+        case 3:
+          EXPECT_TRUE(stage.writer().branch(session, "#1", below(2) == 0 ? "" : "a summary"));
+          break;
+        case 4:
+          EXPECT_TRUE(stage.writer().change_tags(session, {{"tag" + std::to_string(below(3))}, {}, below(2) == 0}));
+          break;
+        default:
+          EXPECT_TRUE(testing::remove(stage, session));
+      }
+    }
+    while (testing::has_operation(stage.writer()) && !::testing::Test::HasFailure()) {
+      const auto done = undo_last(stage.writer());
+      EXPECT_TRUE(done) << done.error().message;
+    }
+    EXPECT_EQ(testing::files_below(sessions_of(stage)), before) << "sequence " << sequence;
+    EXPECT_TRUE(stage.catalog().tags_of(*testing::the_session(stage))->empty());
+    std::filesystem::remove(stage.temp().root() + "/state/operations");  // the list would grow with each sequence
+  }
+}
+
+}  // namespace
+}  // namespace arborfs

@@ -1,0 +1,100 @@
+// arborfs undo: takes back what the command line changed, and lists it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "tests/support/undone.h"
+#include "tests/unit/command_write_support.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::TempStore;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+class CommandUndo : public ::arborfs::testing::WritingTest {
+ protected:
+  [[nodiscard]] std::map<std::string, std::string> sessions() const {
+    return arborfs::testing::files_below(store.sessions().string());
+  }
+  void expect_undone(const std::vector<std::string>& words, const std::string& verb) {
+    const auto before = sessions();
+    ASSERT_EQ(run(words), kDone) << err();
+    ASSERT_EQ(run({"undo"}), kDone) << words[0] << ": " << err();
+    EXPECT_THAT(out(), HasSubstr("took back '" + verb + "'"));
+    EXPECT_EQ(sessions(), before) << words[0];
+  }
+};
+
+TEST_F(CommandUndo, EveryVerbIsTakenBack) {
+  expect_undone({"append", kId, "more words"}, "append");
+  expect_undone({"title", kId, "A title"}, "title");
+  expect_undone({"label", kId, "e1e1e1e1", "start"}, "label");
+  expect_undone({"branch", kId, "e1e1e1e1"}, "branch");
+  expect_undone({"branch", kId, "e1e1e1e1", "a summary"}, "branch");
+  expect_undone({"fork", kId}, "fork");
+  expect_undone({"new", store.root()}, "new");
+  expect_undone({"rm", kId}, "rm");
+  expect_undone({"tag", kId, "blue"}, "tags");
+  ASSERT_EQ(run({"tag", kId}), kDone);
+  EXPECT_EQ(out(), "");
+}
+
+TEST_F(CommandUndo, ARestoredSessionGoesBackToTheTrash) {
+  ASSERT_EQ(run({"rm", kId}), kDone);
+  ASSERT_EQ(run({"restore", "--agent-dir=" + store.root(), "latest"}), kDone) << err();
+  ASSERT_EQ(run({"undo"}), kDone) << err();
+  EXPECT_FALSE(fs::exists(log()));
+  ASSERT_EQ(run({"undo"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no longer in the trash"));
+}
+
+TEST_F(CommandUndo, APruneOfManyIsOneOperation) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = "old" + std::to_string(100 + i) + "00";
+    store.write(kFolder, id,
+                TempStore::header(id, store.root()) + "\n" + TempStore::user("e1e1e1e1", "", "words") + "\n");
+    fs::last_write_time(store.log(kFolder, id), fs::file_time_type::clock::now() - std::chrono::hours(24 * 100));
+  }
+  const auto before = sessions();
+  const auto time = fs::last_write_time(store.log(kFolder, "old10000"));
+  ASSERT_EQ(run({"prune", "--keep-count=1", "-y"}), kDone) << err();
+  EXPECT_EQ(sessions().size(), 1U);
+  ASSERT_EQ(run({"undo", "--list"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("prune  20 sessions\n"));
+  ASSERT_EQ(run({"undo"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("took back 'prune' of 20 sessions"));
+  EXPECT_EQ(sessions(), before);
+  EXPECT_EQ(fs::last_write_time(store.log(kFolder, "old10000")), time);
+}
+
+TEST_F(CommandUndo, TheListSaysWhatIsTakenBackAndWhatCannotBe) {
+  ASSERT_EQ(run({"append", kId, "more words"}), kDone);
+  ASSERT_EQ(run({"undo"}), kDone) << err();
+  ASSERT_EQ(run({"rm", kId}), kDone);
+  ASSERT_EQ(run({"trash", "empty", "-y"}), kDone) << err();
+  ASSERT_EQ(run({"undo", "--list"}), kDone);
+  EXPECT_THAT(out(), AllOf(HasSubstr("append"), HasSubstr("taken back\n"),
+                           HasSubstr("cannot be taken back: it deleted the session for good\n")));
+  ASSERT_EQ(run({"undo", "--list", "--json"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\"takenBack\":true"));
+  ASSERT_EQ(run({"undo"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("'trash empty' cannot be taken back"));
+}
+
+TEST_F(CommandUndo, NothingToTakeBackIsSaid) {
+  ASSERT_EQ(run({"undo"}), kFailed);
+  EXPECT_EQ(err(), "arborfs: there is nothing to take back\n");
+  ASSERT_EQ(run({"undo", "12345678"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no operation has this id"));
+}
+
+}  // namespace
+}  // namespace arborfs::cli
