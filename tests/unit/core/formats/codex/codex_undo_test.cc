@@ -1,0 +1,58 @@
+// Undo of every operation on threads of Codex: its files and the rows of its database are as they were before.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/codex_acts.h"
+#include "tests/support/split_disk.h"
+#include "tests/support/undone.h"
+
+namespace arborfs {
+namespace {
+
+using testing::CodexAct;
+using testing::CodexStage;
+
+class UndoOfCodexAct : public ::testing::TestWithParam<CodexAct> {};
+INSTANTIATE_TEST_SUITE_P(Codex, UndoOfCodexAct, ::testing::ValuesIn(testing::kCodexActs), testing::name_of_codex_act);
+
+/// Without the database, whose pages SQLite may arrange in another way.
+testing::StoreFiles files_of(const CodexStage& stage) {
+  auto files = testing::files_below(stage.home());
+  std::erase_if(files, [](const auto& file) { return file.first.find(".sqlite") != std::string::npos; });
+  return files;
+}
+
+TEST_P(UndoOfCodexAct, GivesTheStoreBack) {
+  const std::string name = GetParam().name;
+  WriteSettings settings;
+  settings.allow_delete = true;
+  testing::SplitDisk disk;
+  CodexStage stage(disk, settings);
+  GetParam().prepare(stage);
+  stage.start();
+  disk.set_apart(GetParam().trash_is_apart ? stage.settings().trash : "");
+  const auto before = files_of(stage);
+  const std::string rows = stage.query("SELECT * FROM threads");
+  ASSERT_TRUE(GetParam().run(stage));
+  if (name.starts_with("fork") || name.starts_with("restore")) {
+    return;  // operations above the writer of one agent
+  }
+  const auto done = testing::undo_last(stage.writer());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(files_of(stage), before);
+  EXPECT_EQ(stage.query("SELECT * FROM threads"), rows);
+}
+
+TEST(UndoOfCodex, RefusesANameThatCodexHasChanged) {
+  CodexStage stage;
+  stage.start();
+  ASSERT_TRUE(testing::title_of<testing::kPaginated>(stage));
+  stage.query("UPDATE threads SET name = 'Of Codex' WHERE id = '" + std::string(testing::kPaginated) + "'");
+  const std::string names = stage.names();
+  EXPECT_EQ(testing::undo_last(stage.writer()).error().code, Errc::stale);
+  EXPECT_EQ(stage.names(), names);
+}
+
+}  // namespace
+}  // namespace arborfs
