@@ -105,4 +105,9 @@ Result<UniqueFd> end_of_link(const Dir& dir, const std::string& name) {
   return fd ? Result<UniqueFd>(std::move(fd)) : link_error(errno);
 }
 
+bool leads_into(const std::set<std::string>& mounts, const std::string& path) {
+  const auto real = real_path_outside(path, mounts);
+  return !real && real.error().code == own_mount().code;
+}
+
 }  // namespace arborfs

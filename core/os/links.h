@@ -19,6 +19,8 @@ Error own_mount();
 /// The absolute path without links. Unlike realpath(3), it accesses no file system that is in `mounts`. Errors:
 /// own_mount() if it leads into one; corrupt if the links form a loop.
 Result<std::string> real_path_outside(const std::string& path, const std::set<std::string>& mounts);
+/// True if the path, or a link on its way, leads into one of the mounts.
+bool leads_into(const std::set<std::string>& mounts, const std::string& path);
 
 /// What the symbolic link `name` in `dir` leads to, opened as a path only (O_PATH): a FIFO does not block, a device
 /// does not notice. Errors: corrupt if the link leads nowhere or into a loop; own_mount(); permission.

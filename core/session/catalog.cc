@@ -30,19 +30,6 @@ LogFolder whole(std::size_t store) {
   return {static_cast<std::uint8_t>(store), std::string(kWholeStore)};
 }
 
-/// True if the path, or a link on its way, leads into one of the mounts.
-bool leads_into(const std::set<std::string>& mounts, const std::string& path) {
-  const auto real = real_path_outside(path, mounts);
-  return !real && real.error().code == own_mount().code;
-}
-
-/// The folders whose file systems a submount of this store needs.
-std::vector<std::string> needed_by(const Store& store, const LogFolder& submount) {
-  const StorePaths& paths = store.paths();
-  return submount.name == kWholeStore ? std::vector{paths.agent_dir, paths.sessions}
-                                      : std::vector{folder_path(paths.sessions, submount.name)};
-}
-
 /// By folder: its logs with their heads, as StoreSet::logs found them, or the error.
 using FolderScans = std::map<LogFolder, Result<std::vector<FoundLog>>>;
 
@@ -785,14 +772,14 @@ Hanging Catalog::hanging() const {
   const auto all = submounts();
   std::set<std::string> folders;
   for (const LogFolder& submount : all) {
-    const auto needed = needed_by(*stores_.at(submount.store), submount);
+    const auto needed = stores_.needed_by(submount);
     folders.insert(needed.begin(), needed.end());
   }
   const auto silent = pulse_.silent(folders);
   Hanging found;
   for (const LogFolder& submount : all) {
     const Store& store = *stores_.at(submount.store);
-    const auto needed = needed_by(store, submount);
+    const auto needed = stores_.needed_by(submount);
     const auto hangs =
         std::find_if(needed.begin(), needed.end(), [&](const auto& path) { return silent.contains(path); });
     if (hangs != needed.end()) {

@@ -190,8 +190,8 @@ class Catalog {
   const std::unique_ptr<LoadedIndexes> loaded_;  // null: no bound
   std::atomic<std::uint32_t> generations_{0};    // the last number given
   const std::unique_ptr<Notes> notes_;
-  const std::unique_ptr<Operations> operations_;
   const std::vector<std::unique_ptr<OfStore>> states_;  // by the store's number
+  const std::unique_ptr<Operations> operations_;
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
   std::atomic<bool> has_submounts_{false};

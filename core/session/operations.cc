@@ -23,12 +23,14 @@ namespace {
 
 using Kind = Effect::Kind;
 
-constexpr std::array<std::pair<Kind, std::string_view>, 7> kKinds{{{Kind::file, "file"},
+constexpr std::array<std::pair<Kind, std::string_view>, 9> kKinds{{{Kind::file, "file"},
                                                                    {Kind::rows, "rows"},
                                                                    {Kind::trash, "trash"},
                                                                    {Kind::session, "session"},
                                                                    {Kind::notes, "notes"},
                                                                    {Kind::leaf, "leaf"},
+                                                                   {Kind::mark, "mark"},
+                                                                   {Kind::place, "place"},
                                                                    {Kind::times, "times"}}};
 constexpr mode_t kOwnersFile = 0600;
 constexpr std::chrono::milliseconds kLineWait{200};

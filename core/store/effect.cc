@@ -90,6 +90,10 @@ Effect effect_of_time(std::string path, std::int64_t before_ns, std::int64_t aft
           json::stringify_string(std::to_string(after_ns))};
 }
 
+Effect effect_of_mark(std::string_view name, bool is_set) {
+  return {Effect::Kind::mark, std::string(name), is_set ? "false" : "true", is_set ? "true" : "false"};
+}
+
 Effect effect_of_new(const FileStat& session) {
   return {Kind::session, "", "null",
           json::Text::object().add("size", session.size).add("time", std::to_string(session.mtime_ns)).str()};

@@ -21,6 +21,8 @@ struct Effect {
     session,  // it was created: before null, after its size and time
     notes,    // of the session (core/session/notes.h): before and after, as noted_json(), null for none
     leaf,     // of the session, as LeafStore keeps it: before and after, as texts
+    mark,     // of the session, named by `what` (core/store/store_parts.h): before and after, whether it is set
+    place,    // of the session: before null, after the relocation that was made (core/write/relocation.h)
     times,    // of the file or folder `what`: the modification time, in nanoseconds, as texts
   };
   Kind kind = Kind::file;
@@ -59,6 +61,8 @@ Effect effect_of_rows(std::string database, std::string_view changeset);
 Effect effect_of_leaf(std::string_view before, std::string_view after);
 /// Only the modification time of a file or folder changed.
 Effect effect_of_time(std::string path, std::int64_t before_ns, std::int64_t after_ns);
+/// A mark of a session was set, or taken away.
+Effect effect_of_mark(std::string_view name, bool is_set);
 /// A session was created; its stat is now this one.
 Effect effect_of_new(const FileStat& session);
 /// Nothing if the change is of another kind, or cannot be read.

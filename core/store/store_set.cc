@@ -174,4 +174,10 @@ Result<void> check_owner(const StorePaths& paths, bool named, Access access) {
   return {};
 }
 
+std::vector<std::string> StoreSet::needed_by(const LogFolder& submount) const {
+  const StorePaths& paths = stores_[submount.store]->paths();
+  return submount.name == kWholeStore ? std::vector{paths.agent_dir, paths.sessions}
+                                      : std::vector{folder_path(paths.sessions, submount.name)};
+}
+
 }  // namespace arborfs

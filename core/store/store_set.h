@@ -36,6 +36,8 @@ class StoreSet {
 
   /// As Store::folders, for one store.
   [[nodiscard]] Result<std::vector<LogFolder>> folders(std::uint8_t number) const;
+  /// The folders whose file systems a submount, or a whole store, needs.
+  [[nodiscard]] std::vector<std::string> needed_by(const LogFolder& submount) const;
   /// As Store::logs.
   [[nodiscard]] Result<std::vector<FoundLog>> logs(const LogFolder& folder, const HeadWanted& wants_head) const;
   /// Those of all stores that are not in `silent`.

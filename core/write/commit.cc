@@ -451,8 +451,7 @@ void Committer::note_operation(const SessionPtr& session, const std::vector<Wait
   catalog_.operations().add(std::move(operation));
 }
 
-Result<void> Committer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work,
-                                  LivePolicy policy) {
+Result<void> Committer::work(const SessionPtr& session, const std::function<Result<void>()>& work, LivePolicy policy) {
   Command command;
   command.policy = policy;
   command.work = [&](Held& held) -> Result<void> {
@@ -460,7 +459,8 @@ Result<void> Committer::take_back(const SessionPtr& session, const std::function
     auto done = work();
     note_written(session, held, before);
     const auto read = refresh_written(*session, Depth::index);
-    return !done || read ? done : cannot_be_read_back(read.error());
+    const bool is_shown = read || read.error().code == Errc::not_found;
+    return !done || is_shown ? done : cannot_be_read_back(read.error());
   };
   return make(session, std::move(command));
 }

@@ -152,14 +152,9 @@ class Committer {
 
   /// Returns when the change is on the disk and in the session. Errors: as for Writer.
   Result<void> make(const SessionPtr& session, Command command);
-  /// Does work that needs the session quiet and locked.
-  Result<void> work(const SessionPtr& session, const std::function<Result<void>()>& work) {
-    Command command;
-    command.work = [&work](Held& /*held*/) { return work(); };
-    return make(session, std::move(command));
-  }
-  /// Runs `work`, which takes changes back, as commands run. Errors: those of `work`; as for make().
-  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, LivePolicy policy);
+  /// Does work that needs the session quiet and locked, which may move it. The session is read again then. Errors:
+  /// those of `work`; as for make().
+  Result<void> work(const SessionPtr& session, const std::function<Result<void>()>& work, LivePolicy policy);
   /// Fails as a change would fail now, as far as can be known without the lock.
   [[nodiscard]] Result<void> check(const SessionPtr& session, LivePolicy policy) const;
   /// Takes the right to change a session, which is refreshed then. For an editor that gave it up to copy the log.

@@ -15,6 +15,8 @@
 #include "core/os/processes.h"
 #include "core/os/temp_file.h"
 #include "core/sqlite/database.h"
+#include "core/store/store_parts.h"
+#include "core/write/relocation.h"
 #include "core/write/trash.h"
 
 namespace arborfs {
@@ -219,13 +221,14 @@ class Undo {
   Result<void> run() {
     const bool moves = std::any_of(operation_.effects.begin(), operation_.effects.end(), [](const Effect& effect) {
       return effect.kind == EffectKind::trash || effect.kind == EffectKind::session ||
-             effect.kind == EffectKind::notes || effect.kind == EffectKind::times;
+             effect.kind == EffectKind::notes || effect.kind == EffectKind::mark || effect.kind == EffectKind::place ||
+             effect.kind == EffectKind::times;
     });
     if (moves || operation_.session.empty()) {  // what does that holds the session itself, or there is none
       return take_back_all();
     }
     return session_ == nullptr ? Result<void>(session_gone())
-                               : writer_.take_back(
+                               : writer_.under_lock(
                                      session_, [this] { return take_back_all(); }, force_);
   }
 
@@ -274,6 +277,10 @@ class Undo {
         return look_at_rows(effect);
       case EffectKind::leaf:
         return look_at_leaf(effect);
+      case EffectKind::mark:
+        return look_at_mark(effect);
+      case EffectKind::place:
+        return look_at_place(effect);
       case EffectKind::times:
         return look_at_time(effect);
     }
@@ -302,6 +309,34 @@ class Undo {
     return now == text_in(effect.after)    ? Result<Stand>(Stand::as_left)
            : now == text_in(effect.before) ? Result<Stand>(Stand::as_before)
                                            : changed_since("the leaf was moved");
+  }
+
+  [[nodiscard]] static std::optional<Mark> mark_in(const Effect& effect) {
+    for (const Mark mark : {Mark::archived, Mark::pinned}) {
+      if (effect.what == name_of(mark)) {
+        return mark;
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] Result<Stand> look_at_mark(const Effect& effect) const {
+    const auto mark = mark_in(effect);
+    if (session_ == nullptr || !mark) {
+      return session_ == nullptr ? session_gone() : unreadable();
+    }
+    return is_marked(session_->store(), session_->place(), *mark) == (effect.after == "true") ? Stand::as_left
+                                                                                              : Stand::as_before;
+  }
+
+  /// Whether all of it is as it was left is looked at when it is put back.
+  [[nodiscard]] Result<Stand> look_at_place(const Effect& effect) const {
+    ASSIGN_OR_RETURN(const auto made, read_relocation(effect.after));
+    if (session_ == nullptr) {
+      return session_gone();
+    }
+    RETURN_IF_ERROR(session_->refresh(Depth::head));
+    return session_->head().header.cwd == made.cwd_before ? Stand::as_before : Stand::as_left;
   }
 
   [[nodiscard]] Result<Stand> look_in_trash(const Effect& effect) const {
@@ -363,6 +398,12 @@ class Undo {
         return sqlite::revert_rows(
             effect.what, changeset_in(effect),
             syncs() ? sqlite::Transaction::Sync::full : sqlite::Transaction::Sync::left_to_kernel);
+      case EffectKind::mark:
+        return writer_.set_mark(session_, *mark_in(effect), effect.before == "true", force_);
+      case EffectKind::place: {
+        ASSIGN_OR_RETURN(auto made, read_relocation(effect.after));
+        return writer_.put_back({std::move(made)});
+      }
       case EffectKind::times:
         return put_back_time(effect);
       case EffectKind::leaf: {

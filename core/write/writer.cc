@@ -12,8 +12,8 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/words.h"
-#include "core/json/utf8.h"
 #include "core/json/document.h"
+#include "core/json/utf8.h"
 #include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
 #include "core/write/command_text.h"
@@ -223,14 +223,13 @@ void Writer::note_final(const Session& session, std::string_view verb, std::stri
   catalog_.operations().add(std::move(operation));
 }
 
-Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
   if (Writer* const other = writer_of(session)) {
-    return other->take_back(session, work, force);
+    return other->under_lock(session, work, force);
   }
   RETURN_IF_ERROR(check_writable(session->format()));
   Committer* const changes = committer();
-  return changes == nullptr ? Result<void>(refusal(session, "undo"))
-                            : changes->take_back(session, work, live_policy(force));
+  return changes == nullptr ? Result<void>(refusal(session, "undo")) : changes->work(session, work, live_policy(force));
 }
 
 Result<CreateResult> Writer::show_made(const LogPlace& place) {
@@ -379,17 +378,17 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
   return pass("relocate", &Writer::describe_relocation, session, move);
 }
 
-Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) {
-  return pass("relocate", &Writer::under_lock, session, work);
-}
-
 Result<Relocation> Writer::relocate(const SessionPtr& session, const FolderMove& move) {
   Relocation made;
-  RETURN_IF_ERROR(under_lock(session, [&]() -> Result<void> {
-    ASSIGN_OR_RETURN(made, describe_relocation(session, move));
-    return make_relocation(session->store(), made, syncs());
-  }));
+  RETURN_IF_ERROR(under_lock(
+      session,
+      [&]() -> Result<void> {
+        ASSIGN_OR_RETURN(made, describe_relocation(session, move));
+        return make_relocation(session->store(), made, syncs());
+      },
+      false));
   catalog_.relocate(session, made.to);
+  note_effects(*session, "relocate", {{Effect::Kind::place, "", "null", relocation_text(made)}});
   return made;
 }
 
@@ -423,9 +422,10 @@ Result<void> Writer::put_back(const std::vector<Relocation>& made) {
     back.emplace_back(std::move(session), std::move(wanted));
   }
   for (const auto& [session, wanted] : back) {
-    RETURN_IF_ERROR(under_lock(session, [&session = session, &wanted = wanted, this] {
-      return make_relocation(session->store(), wanted, syncs());
-    }));
+    RETURN_IF_ERROR(under_lock(
+        session,
+        [&session = session, &wanted = wanted, this] { return make_relocation(session->store(), wanted, syncs()); },
+        false));
     catalog_.relocate(session, wanted.to);
   }
   return {};

@@ -314,9 +314,10 @@ class Writer {
   /// Appends the entries that another program's rewrite has erased (core/session/store_state.h), as they were.
   /// Returns how many.
   virtual Result<std::size_t> put_back_erased(const SessionPtr& session, bool force = false);
-  /// Runs `work`, which takes a change of the session back (undo.h), as this writer makes its changes: with no other
-  /// command on the session, under its lock. The session is read again then. Errors: those of `work`.
-  virtual Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force);
+  /// Runs `work`, which changes the session in another way than commands do, or moves it (undo.h, relocation.h), as
+  /// this writer makes its changes: while it is quiet, with no other command on it, under its lock. The session is read
+  /// again then. Errors: those of `work`.
+  virtual Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force);
   /// Saves working files with the session. Returns one JSON line.
   virtual Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted, bool force = false);
   /// Restores the working files of a checkpoint. `dry_run` only reports the changes. Returns one JSON line.
@@ -355,8 +356,6 @@ class Writer {
   /// What makes the agent find the session where its working directory is now. Changes nothing; the caller holds the
   /// lock, or only wants to know.
   [[nodiscard]] virtual Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move);
-  /// Runs work that needs the session quiet and locked. Errors also: those of the work.
-  virtual Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work);
   [[nodiscard]] bool syncs() const { return settings_.durability == Durability::synced; }
   /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;

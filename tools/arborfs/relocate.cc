@@ -86,6 +86,7 @@ Result<Followers> followers_of(const FolderMove& moved, Writer& writer, Terminal
 /// Those that fail join the refused ones.
 void relocate(Followers& followers, const FolderMove& moved, Writer& writer, Terminal& io) {
   Progress progress(io, "relocating", followers.all.size());
+  const Operations::Together together(writer.catalog().operations(), "relocate");
   std::vector<Follower> done;
   for (Follower& one : followers.all) {
     auto made = writer.relocate(one.of.session, moved);

@@ -497,7 +497,7 @@ Result<ShownFilesPtr> Store::native_files(const LogPlace& place) const {
       std::move(dir), std::vector{place.file, is_sub_agent ? stem + std::string(kDescription) : stem}));
 }
 
-/// Both members are needed (claude/FORMAT.md I6).
+/// Both members are needed (claude/FORMAT.md I7).
 bool Store::is_marked(const LogPlace& place, Mark mark) const {
   const auto project = mark == Mark::archived ? folder(place) : Result<Dir>(Errc::unsupported, "no such mark");
   const std::string file = project ? json_beside(*project, place, kArchiveFile) : "";

@@ -445,7 +445,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   return in_force;
 }
 
-/// As the program's library does (claude/FORMAT.md I6).
+/// As the program's library does (claude/FORMAT.md I7).
 Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
   if (mark != Mark::archived) {
     return arborfs::Writer::set_mark(session, mark, is_set, force);
@@ -461,8 +461,14 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
                                                    {std::string(place.stem())}, 0700, syncs()));
   const std::string text =
       json::Text::object().add("archived", is_set).add("at", json::iso_time(now_ms())).add("by", "arborfs").str();
+  const auto old = File::open_in(beside, std::string(kArchiveFile));
+  const auto before = old ? old->read(0, 64 << 10) : Result<std::string>(old.error());
   RETURN_IF_ERROR(
       write_whole_file(store.disk(), beside, std::string(kArchiveFile), 0600, text, Disk::Existing::replace, syncs()));
+  const std::string path = folder_path(store.paths().sessions, place.folder) + "/" + std::string(place.stem()) + "/" +
+                           std::string(kArchiveFile);
+  note_effects(*session, is_set ? "archive" : "unarchive",
+               {effect_of(before ? replaced_in(path, *before, text) : made_file(path, text))});
   session->publish_touched();
   return {};
 }

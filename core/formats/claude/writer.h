@@ -47,9 +47,6 @@ class Writer final : public arborfs::Writer {
 
  private:
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
-  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override {
-    return changes_.work(session, work);
-  }
   /// Creates the transcript of a new session, and takes along what its rows name of `beside`, the folder beside the
   /// transcript `source`; null for none.
   Result<CreateResult> write_transcript(const std::string& agent, const std::string& cwd, const std::string& id,

@@ -232,22 +232,22 @@ Result<Effect> set_path(const ThreadStore& store, const std::string& thread, con
 }
 
 /// A thread in another section moves to that of the pins.
-Result<void> set_pinned(const ThreadStore& store, const std::string& thread, const ThreadNow& now, bool is_pinned,
-                        bool sync) {
+Result<std::vector<Effect>> set_pinned(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
+                                       bool is_pinned, bool sync) {
   RETURN_IF_ERROR(check_path(store, thread, now));
   if (now.row.is_pinned == is_pinned) {
-    return {};
+    return std::vector<Effect>();
   }
-  if (!is_pinned) {
-    return change_row(store, sync, thread,
-                      "UPDATE threads SET thread_section_id = NULL, section_position = NULL, section_entered_at_ms = "
-                      "NULL WHERE id = ?1");
-  }
-  return change_row(store, sync, thread,
-                    "UPDATE threads SET thread_section_id = (SELECT id FROM thread_sections WHERE id = ?2), "
-                    "section_position = (SELECT coalesce(max(section_position), 0) + 1000000 FROM threads WHERE "
-                    "thread_section_id = ?2), section_entered_at_ms = ?3 WHERE id = ?1",
-                    kPinnedSection, now_ms());
+  auto done = is_pinned
+                  ? change_row(store, sync, thread,
+                               "UPDATE threads SET thread_section_id = (SELECT id FROM thread_sections WHERE id = ?2), "
+                               "section_position = (SELECT coalesce(max(section_position), 0) + 1000000 FROM threads "
+                               "WHERE thread_section_id = ?2), section_entered_at_ms = ?3 WHERE id = ?1",
+                               kPinnedSection, now_ms())
+                  : change_row(store, sync, thread,
+                               "UPDATE threads SET thread_section_id = NULL, section_position = NULL, "
+                               "section_entered_at_ms = NULL WHERE id = ?1");
+  return done ? Result<std::vector<Effect>>({*std::move(done)}) : done.error();
 }
 
 /// The row changes first, but is committed last: until then, it can still be undone.

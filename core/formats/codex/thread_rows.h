@@ -41,10 +41,10 @@ Result<void> check_path(const ThreadStore& store, const std::string& thread, con
 /// Says which segment of a thread Codex goes on with (C7). Returns what changed. Errors: as set_name().
 Result<Effect> set_path(const ThreadStore& store, const std::string& thread, const std::string& path, bool sync);
 
-/// Puts a thread into the section of pinned threads, or takes it out of its section. Errors: as check_path(),
-/// set_path().
-Result<void> set_pinned(const ThreadStore& store, const std::string& thread, const ThreadNow& now, bool is_pinned,
-                        bool sync);
+/// Puts a thread into the section of pinned threads, or takes it out of its section. Returns what changed. Errors: as
+/// check_path(), set_path().
+Result<std::vector<Effect>> set_pinned(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
+                                       bool is_pinned, bool sync);
 /// Moves the files of all segments to the archive, or back, and says so in the row, if there is one. Completes a move
 /// that was interrupted. Errors: unsupported for a database whose schema is not known; busy; already_exists; those of
 /// the disk. The files are then where they were, as far as the disk allows.

@@ -295,8 +295,12 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
   const std::string thread(session->place().stem());
   if (mark == Mark::pinned) {
     ASSIGN_OR_RETURN(const auto now, store.thread_now(thread));
-    RETURN_IF_ERROR(set_pinned(store, thread, now, is_set, syncs()));
+    ASSIGN_OR_RETURN(auto effects, set_pinned(store, thread, now, is_set, syncs()));
+    if (!effects.empty()) {
+      note_effects(*session, is_set ? "pin" : "unpin", std::move(effects));
+    }
   } else {
+    const bool was_archived = is_marked(store, session->place(), mark);
     Command command;
     command.policy = live_policy(force);
     command.work = [&](Held& /*held*/) -> Result<void> {
@@ -307,6 +311,9 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
     auto done = threads_.make(session, std::move(command));
     catalog().rescan_folder(session->place().in());
     RETURN_IF_ERROR(done);
+    if (was_archived != is_set) {
+      note_effects(*session, is_set ? "archive" : "unarchive", {effect_of_mark(name_of(mark), is_set)});
+    }
   }
   session->publish_touched();
   return {};
@@ -393,7 +400,7 @@ Result<std::vector<Effect>> Writer::go_back(const SessionPtr& session, const std
   return std::vector<Effect>{effect_of(made_file(made.path, records.lines())), *std::move(moved)};
 }
 
-Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
   const auto then_forget = [&]() -> Result<void> {
     const ThreadStore& store = threads_of(*session);
     store.forget_rows();
@@ -402,7 +409,7 @@ Result<void> Writer::take_back(const SessionPtr& session, const std::function<Re
     store.forget_files();
     return done;
   };
-  return arborfs::Writer::take_back(session, then_forget, force);
+  return arborfs::Writer::under_lock(session, then_forget, force);
 }
 
 Result<void> Writer::check_remove(const SessionPtr& session, bool force) {
@@ -455,13 +462,6 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
     wanted.rows.push_back({*database, "threads", "id", thread, "cwd", wanted.cwd_before, wanted.cwd_after});
   }
   return wanted;
-}
-
-Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) {
-  auto done = threads_.work(session, work);
-  threads_of(*session).forget_files();
-  threads_of(*session).forget_rows();
-  return done;
 }
 
 /// A thread without a row is resumed too; only Codex's list lacks it. So what fails after the file has its name is

@@ -49,7 +49,7 @@ class Writer final : public arborfs::Writer {
   /// Errors also: busy as for append_text(); invalid_argument if other threads begin with the history of this one.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
-  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
   /// A paginated thread with a turn for each message of the user (H4).
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   /// The same with the thread's own items, reasoning included, where models accept them without change.
@@ -59,7 +59,6 @@ class Writer final : public arborfs::Writer {
  private:
   /// Errors also: invalid_argument if the history of another segment begins in the active one's file.
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
-  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override;
   /// Creates a thread with the records that `fill` adds behind the first line.
   using Fill = std::function<Result<void>(NewRecords& records)>;
   Result<CreateResult> make_thread(const Conversation& conversation, const std::string& agent, const Fill& fill);

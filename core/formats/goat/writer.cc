@@ -570,9 +570,9 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
   return done;
 }
 
-Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
   const std::uint64_t before = session->stat().size;
-  RETURN_IF_ERROR(arborfs::Writer::take_back(session, work, force));
+  RETURN_IF_ERROR(arborfs::Writer::under_lock(session, work, force));
   if (session->stat().size != before) {
     updates_.add(session);
   }

@@ -45,7 +45,7 @@ class Writer final : public arborfs::Writer {
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   /// The metadata follows as after an append.
-  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
   /// Changes nothing that an agent uses, so the session may be live.
   Result<std::string> checkpoint(const SessionPtr& session, const CheckpointWanted& wanted,
                                  bool force = false) override;
@@ -54,11 +54,6 @@ class Writer final : public arborfs::Writer {
 
  private:
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
-  /// Nothing locks the metadata (goat/FORMAT.md B1).
-  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override {
-    const auto quiet = check(session);
-    return quiet ? work() : quiet;
-  }
   struct Places;
   void update_metadata(const SessionPtr& session);
   Result<CreateResult> put_in_place(TempFolder& folder, const std::string& id, std::uint8_t store);

@@ -240,27 +240,16 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
   return wanted;
 }
 
-Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) {
-  return change(session, [&]() -> Result<void> {
-    RETURN_IF_ERROR(check_quiet(session, false));
-    SessionWrites& writes = writes_of(session);
-    RETURN_IF_ERROR(settings().write_live ? Result<void>() : writes.check_quiet(session->store(), session->place()));
-    return writes.under_lock(session->store(), work);
-  });
-}
-
 /// Other processes of arborfs take turns with the files.
-Result<void> Writer::take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
   const auto in_turn = [&]() -> Result<void> {
     SessionWrites& writes = writes_of(session);
-    RETURN_IF_ERROR(force ? Result<void>() : writes.check_quiet(session->store(), session->place()));
-    if (&session->format() != &opencode::files_format()) {
-      return work();
-    }
-    ASSIGN_OR_RETURN(const auto turn, StorageFolder::lock(storage_of(session->store().paths().sessions)));
-    return work();
+    const bool may_be_live = force || settings().write_live;
+    RETURN_IF_ERROR(check_quiet(session, force));
+    RETURN_IF_ERROR(may_be_live ? Result<void>() : writes.check_quiet(session->store(), session->place()));
+    return writes.under_lock(session->store(), work);
   };
-  return arborfs::Writer::take_back(session, in_turn, force);
+  return arborfs::Writer::under_lock(session, in_turn, force);
 }
 
 void Writer::take_back_parts() {

@@ -90,12 +90,11 @@ class Writer final : public arborfs::Writer {
   /// OpenCode answers in one of them.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   [[nodiscard]] Result<void> check_remove(const SessionPtr& session, bool force = false) override;
-  Result<void> take_back(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
+  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
 
  private:
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
-  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override;
   [[nodiscard]] SessionWrites& writes_of(const SessionPtr& session);
   Result<AppendResult> add(const SessionPtr& session, std::string_view verb, const NewMessage& wanted);
   /// Whether OpenCode answers in the session is for `write` to find out: nothing else keeps a change from it.

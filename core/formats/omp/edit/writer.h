@@ -59,9 +59,6 @@ class Writer final : public arborfs::Writer {
 
  private:
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
-  Result<void> under_lock(const SessionPtr& session, const std::function<Result<void>()>& work) override {
-    return changes_.work(session, work);
-  }
   /// The place of a log whose session moves to another working directory, which is `target`, resolved.
   [[nodiscard]] Result<LogPlace> place_for(const SessionPtr& session, Dialect dialect, const std::string& target);
   Result<void> put_blobs(const Session& session, const std::vector<EntryDraft>& drafts);

@@ -100,7 +100,7 @@ TEST_F(Undo, TakesBackOneInTheMiddleOnlyIfNothingBuildsOnIt) {
   };
   EXPECT_EQ(undo_of(all->at(0).id).error().code, Errc::stale);
   EXPECT_TRUE(undo_of(all->at(1).id));
-  EXPECT_TRUE(stage.catalog().tags_of(*session)->empty());
+  EXPECT_TRUE(session->noted()->tags.empty());
   EXPECT_EQ(undo_of(all->at(1).id).error().code, Errc::invalid_argument);
 }
 
@@ -155,7 +155,7 @@ TEST(UndoOfManyChanges, GivesTheStoreBack) {
       EXPECT_TRUE(done) << done.error().message;
     }
     EXPECT_EQ(testing::files_below(sessions_of(stage)), before) << "sequence " << sequence;
-    EXPECT_TRUE(stage.catalog().tags_of(*testing::the_session(stage))->empty());
+    EXPECT_TRUE(testing::the_session(stage)->noted()->tags.empty());
     std::filesystem::remove(stage.temp().root() + "/state/operations");  // the list would grow with each sequence
   }
 }
