@@ -268,9 +268,7 @@ void Catalog::finish(Placing& placing) {
 }
 
 void Catalog::publish_catalog_changed() {
-  Change changed;
-  changed.kind = Change::Kind::catalog_changed;
-  feed_.publish(std::move(changed));
+  feed_.publish({.kind = Change::Kind::catalog_changed, .session_id = "", .path = ""});
 }
 
 /// The folders of these stores that can be listed, and those of known sessions in them. `only`: of a store that is a
@@ -415,16 +413,9 @@ void Catalog::leaves_changed() {
   }
 }
 
-/// Those of them for which others are noted now.
 void Catalog::reload_notes(const std::vector<SessionPtr>& sessions) {
-  NotesOfAgents notes(*notes_);
-  for (const auto& session : sessions) {
-    if (const Noted& noted = notes.of(*session); !notes.problem() && noted != *session->noted()) {
-      session->reload_notes();
-    }
-  }
-  if (notes.problem()) {
-    note_error("notes: " + notes.problem()->message);
+  if (const auto done = arborfs::reload_notes(*notes_, sessions); !done) {
+    note_error("notes: " + done.error().message);
   }
 }
 
@@ -618,13 +609,11 @@ void Catalog::publish_move(const CatalogView& before, const MovedSession& moved)
 }
 
 void Catalog::publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen) {
-  Change change;
-  change.kind = kind;
-  change.session = session->number();
-  change.session_id = session->identity().id;
-  change.path = session->shown_path();
-  change.starter = seen.starter_of(change.session);
-  feed_.publish(std::move(change));
+  feed_.publish({.kind = kind,
+                 .session = session->number(),
+                 .session_id = session->identity().id,
+                 .path = session->shown_path(),
+                 .starter = seen.starter_of(session->number())});
 }
 
 std::uint32_t Catalog::project_number(const std::string& cwd) {

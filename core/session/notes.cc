@@ -333,6 +333,16 @@ bool NotesOfAgents::has_tag(const Session& session, const std::string& tag) {
   return std::binary_search(tags.begin(), tags.end(), tag);
 }
 
+Result<void> reload_notes(const Notes& notes, const std::vector<std::shared_ptr<Session>>& sessions) {
+  NotesOfAgents now(notes);
+  for (const auto& session : sessions) {
+    if (now.of(*session) != *session->noted()) {
+      session->reload_notes();  // reads them again: what this process has just noted is newer
+    }
+  }
+  return now.problem() ? Result<void>(*now.problem()) : Result<void>();
+}
+
 Result<void> check_tag(std::string_view tag) {
   if (!json::is_valid_utf8(tag)) {
     return Error{Errc::not_utf8, "the tag is not UTF-8"};

@@ -126,6 +126,10 @@ class NotesOfAgents {
   std::optional<Error> problem_;
 };
 
+/// Reloads the notes of those sessions (Session::reload_notes) for which others are kept now. Errors: the last one of
+/// Notes::of_agent; the sessions of that agent keep what they have.
+Result<void> reload_notes(const Notes& notes, const std::vector<std::shared_ptr<Session>>& sessions);
+
 /// A tag is a name of a folder and a word of a query. Errors: not_utf8; invalid_argument if it is empty or longer than
 /// 100 bytes, begins with a dot or a hyphen, or has a slash, a comma, white space, or a character that is not shown.
 Result<void> check_tag(std::string_view tag);

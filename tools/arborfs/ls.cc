@@ -256,9 +256,10 @@ bool has_used(const Row& row, const std::string& part) {
 
 /// The entries with this label. Reads the whole log, where that may have labels.
 std::vector<std::string> labelled_in(Session& session, const std::string& label) {
-  const auto& noted = session.noted()->labels;
-  const bool may_have = session.format().takes("label") ||
-                        std::any_of(noted.begin(), noted.end(), [&](const auto& one) { return one.text == label; });
+  const NotedPtr noted = session.noted();
+  const bool may_have =
+      session.format().takes("label") ||
+      std::any_of(noted->labels.begin(), noted->labels.end(), [&](const auto& one) { return one.text == label; });
   const auto guard = may_have && session.refresh(Depth::index) ? session.read() : std::nullopt;
   std::vector<std::string> found;
   for (const Label& one : guard ? guard->index().labels() : std::vector<Label>()) {

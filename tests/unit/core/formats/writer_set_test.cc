@@ -43,13 +43,32 @@ class OfTwoFormats : public ::testing::Test {
 TEST_F(OfTwoFormats, SessionsOfAFormatThatIsOnlyReadTakeNothing) {
   const auto writer = make_writer(catalog, {});
   ASSERT_TRUE(theirs);
-  for (const Error& error :
-       {writer->append_text(theirs, {"hello", false, ""}).error(), writer->label(theirs, {}).error(),
-        writer->rewind(theirs, "c", true).error(), writer->replace(theirs, {"a", "b", {}}).error(),
-        writer->summarize(theirs, "").error(), writer->remove(theirs).error()}) {
+  for (const Error& error : {writer->append_text(theirs, {"hello", false, ""}).error(),
+                             writer->rewind(theirs, "c", true).error(), writer->replace(theirs, {"a", "b", {}}).error(),
+                             writer->summarize(theirs, "").error(), writer->remove(theirs).error()}) {
     EXPECT_EQ(error.code, Errc::read_only);
     EXPECT_EQ(error.message, "sessions of heron can be read but not changed");
   }
+}
+
+TEST_F(OfTwoFormats, LabelsAndTitlesOfAFormatThatIsOnlyReadAreNoted) {
+  foreign.write("-work", "1111", TempStore::header("h1", "/work") + "\n" + TempStore::user("e1", "", "one") + "\n");
+  catalog.rescan();
+  const auto writer = make_writer(catalog, {});
+  const auto labelled = writer->label(theirs, {{"#1", "start"}});
+  ASSERT_TRUE(labelled) << labelled.error().message;
+  EXPECT_EQ(labelled->id, "e1");
+  EXPECT_EQ(*writer->set_title(theirs, " Kites\tat dawn "), "Kites at dawn");
+  EXPECT_EQ(*writer->set_title(theirs, "made", false, "auto"), "Kites at dawn") << "a title of a user stays";
+  EXPECT_EQ(theirs->title(), "Kites at dawn");
+  EXPECT_EQ(theirs->read()->index().labels().at(0).text, "start");
+  foreign.append("-work", "1111", TempStore::user("e2", "e1", "two") + "\n");
+  ASSERT_TRUE(theirs->refresh(Depth::index));
+  EXPECT_EQ(theirs->title(), "Kites at dawn") << "the log has grown";
+  EXPECT_EQ(theirs->read()->index().labels().size(), 1U);
+  EXPECT_EQ(writer->label(theirs, {{"e2", "end"}, {"e9", "none"}}).error().code, Errc::not_found);
+  EXPECT_EQ(theirs->noted()->labels.size(), 1U) << "all changes or none";
+  EXPECT_EQ(*writer->set_title(theirs, ""), "");
 }
 
 TEST_F(OfTwoFormats, VerbsThatAFormatDoesNotTakeAreUnsupported) {
