@@ -402,11 +402,7 @@ Result<Conversation> read_conversation(const SessionPtr& session, const std::str
                                        const ContextEdit& edit) {
   const Session::Use use(session);
   ASSIGN_OR_RETURN(const auto spoken, spoken_path(session, target, reach));
-  Header header;
-  {
-    ASSIGN_OR_RETURN(const auto guard, session->read_index());
-    header = guard.index().header();
-  }
+  const Header header = session->head().header;  // with the title that a user noted
   Conversation found{
       {}, header.cwd, header.title, std::string(session->agent()), header.id, {}, 0, permissions_of(*session)};
   ASSIGN_OR_RETURN(auto said, turns_of(*session, spoken, edit));
