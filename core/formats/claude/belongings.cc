@@ -18,7 +18,6 @@ using Items = std::vector<Belonging>;
 
 constexpr const char* kProjects = "projects";
 constexpr const char* kTodos = "todos";
-constexpr std::string_view kMemory = "memory";  // in a project: not a session's folder
 constexpr std::size_t kFirstRow = 64 * 1024;
 
 bool is_missing(const Error& error) {

@@ -12,6 +12,9 @@ namespace arborfs::claude {
 /// Null if the store's sessions have no such place; a sub-agent belongs to its session. `store` outlives it.
 std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place);
 
+/// The folder of a project with the program's notes about it: not a session's.
+inline constexpr const char* kMemory = "memory";
+
 /// What the folder of the project has of it, by names in that folder; the transcript is last. Errors: as of in_store().
 Result<std::vector<Belonging>> project_files_of(const arborfs::Store& store, const LogPlace& place);
 

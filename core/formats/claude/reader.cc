@@ -276,7 +276,9 @@ std::string find_cwd(std::string_view place, std::string_view tail, std::string 
   std::string moved;
   each_line(tail, [&](std::string_view line) {
     std::string cwd = skim::text_member(line, "cwd");
-    moved = !cwd.empty() && project_folder_of(cwd) == folder ? std::move(cwd) : std::move(moved);
+    if (!cwd.empty() && project_folder_of(cwd) == folder) {
+      moved = std::move(cwd);
+    }
   });
   return moved.empty() ? first : moved;
 }

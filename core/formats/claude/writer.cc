@@ -499,6 +499,10 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
   ASSIGN_OR_RETURN(const auto folder, store.folder(from));
   if (wanted.to.folder != from.folder) {
     ASSIGN_OR_RETURN(wanted.files, project_files_of(store, from));
+    const auto there = store.folder(wanted.to);
+    if (folder.open_in(kMemory) && !(there && there->stat(kMemory))) {
+      wanted.files.insert(wanted.files.begin(), Belonging{"", kMemory});
+    }
   }
   FileStat end;
   ASSIGN_OR_RETURN(const auto log, File::open_in(folder, from.file, &end));

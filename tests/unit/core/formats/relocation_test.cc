@@ -153,6 +153,10 @@ void expect_there_and_back(const std::string& agent, const fs::path& dir) {
     }
     EXPECT_EQ(after.working_directories(), expected);
     EXPECT_EQ(after.contexts(), contexts);
+    for (const auto& [id, session] : agent == "claude" ? after.sessions() : std::map<std::string, SessionPtr>()) {
+      const std::string cwd = session->head().header.cwd;
+      EXPECT_TRUE(!move.now(was.at(id)) || session->place().folder == claude::project_folder_of(cwd)) << cwd;
+    }
     const auto back = after.writer->put_back(made);
     EXPECT_TRUE(back) << back.error().message;
     EXPECT_EQ(files_in(dir), before);
@@ -184,6 +188,74 @@ INSTANTIATE_TEST_SUITE_P(
                       Sample{"goat", "goat/nested"}, Sample{"goat", "goat/flat"}, Sample{"pi", "pi"},
                       Sample{"opencode", "opencode/files"}, Sample{"opencode", "opencode/first-sqlite-1.2.1"},
                       Sample{"opencode", "opencode/fresh-1.18.33"}, Sample{"opencode", "opencode/migrated-1.18.33"}));
+
+// All that belongs to a session of Claude Code, and the notes about the project, are in the folder in which the program
+// looks, which has a hash in its name if the path is long.
+TEST(Relocation, SubAgentsOutputsAndNotesOfClaudeCodeGoAlong) {
+  const TempStore temp;
+  const fs::path projects = fs::path(temp.root()) / "projects";
+  const std::string id = "11111111-1111-4111-8111-111111111111";
+  const auto put = [&](const std::string& name, const std::string& text) {
+    fs::create_directories((projects / "-work" / name).parent_path());
+    std::ofstream(projects / "-work" / name) << text;
+  };
+  const std::string row = R"({"type":"user","uuid":"a","parentUuid":null,"cwd":"/work","message":{"role":"user",)"
+                          R"("content":"kite"},"sessionId":")" +
+                          id + R"("})";
+  put(id + ".jsonl", row);  // without a line feed
+  put(id + "/subagents/agent-77.jsonl", row);
+  put(id + "/tool-results/t.txt", "long");
+  put("memory/notes.md", "notes");
+  put("22222222-2222-4222-8222-222222222222.jsonl", R"({"type":"user","uuid":"b","cwd":"/wo-rk"})");
+  const Files before = files_in(projects);
+  const std::string cwd = "/home/ann/" + std::string(220, 'x') + "/n\xC3\xA4w app";
+  const auto made = Opened("claude", temp.root()).relocate_all({"/work", cwd});
+  ASSERT_EQ(made.size(), 1U);
+  const fs::path moved = projects / claude::project_folder_of(cwd);
+  EXPECT_GT(moved.filename().string().size(), 200U);
+  for (const std::string& name :
+       {id + "/subagents/agent-77.jsonl", id + "/tool-results/t.txt", std::string("memory/notes.md")}) {
+    EXPECT_EQ(files_in(projects).at((moved / name).string()), before.at((projects / "-work" / name).string())) << name;
+  }
+  const Opened after("claude", temp.root());
+  EXPECT_EQ(after.working_directories().at(id), cwd);
+  const auto back = after.writer->put_back(made);
+  EXPECT_TRUE(back) << back.error().message;
+  EXPECT_EQ(files_in(projects), before);
+}
+
+// What was written since stays, and so does the session then.
+TEST(Relocation, ASessionThatWasContinuedDoesNotGoBack) {
+  const TempStore temp;
+  const fs::path log = fs::path(temp.root()) / "projects/-work/11111111-1111-4111-8111-111111111111.jsonl";
+  fs::create_directories(log.parent_path());
+  std::ofstream(log) << R"({"type":"user","uuid":"a","parentUuid":null,"cwd":"/work","sessionId":"s"})"
+                        "\n";
+  const auto made = Opened("claude", temp.root()).relocate_all({"/work", "/moved"});
+  const fs::path moved = fs::path(temp.root()) / "projects/-moved" / log.filename();
+  std::ofstream(moved, std::ios::app) << R"({"type":"user","uuid":"b","parentUuid":"a","cwd":"/moved"})"
+                                         "\n";
+  const Files continued = files_in(temp.root());
+  const auto back = Opened("claude", temp.root()).writer->put_back(made);
+  ASSERT_FALSE(back);
+  EXPECT_EQ(back.error().code, Errc::stale);
+  EXPECT_EQ(files_in(temp.root()), continued);
+}
+
+// A transcript that its user has moved by hand is in the project of its folder once the program has run there.
+TEST(Relocation, ATranscriptThatWasMovedByHandIsWhereItsProgramContinuedIt) {
+  const TempStore temp;
+  const fs::path log = fs::path(temp.root()) / "projects/-moved/11111111-1111-4111-8111-111111111111.jsonl";
+  fs::create_directories(log.parent_path());
+  std::ofstream(log) << R"({"type":"user","uuid":"a","parentUuid":null,"cwd":"/work"})"
+                        "\n";
+  EXPECT_EQ(Opened("claude", temp.root()).working_directories().begin()->second, "/work");
+  std::ofstream(log, std::ios::app) << R"({"type":"user","uuid":"b","parentUuid":"a","cwd":"/moved"})"
+                                       "\n"
+                                       R"({"type":"user","uuid":"c","parentUuid":"b","cwd":"/moved/sub"})"
+                                       "\n";
+  EXPECT_EQ(Opened("claude", temp.root()).working_directories().begin()->second, "/moved");
+}
 
 class Generated : public ::testing::TestWithParam<testing::AgentShapes> {};
 
