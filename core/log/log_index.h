@@ -136,6 +136,7 @@ struct Header {
   std::string cwd;
   std::string title;
   bool is_named = false;  // a later record than the header sets the title, even to ""
+  std::string tag;        // that the agent itself keeps of the session; "" for none
   std::string parent_session;
   std::string started_by;  // the id of the session that started this one as a sub-agent's; "" if none did
   std::string timestamp;

@@ -329,7 +329,7 @@ const Noted& NotesOfAgents::of(const Session& session) {
 }
 
 bool NotesOfAgents::has_tag(const Session& session, const std::string& tag) {
-  const Noted::Tags& tags = of(session).tags;
+  const Noted::Tags tags = tags_of(session, of(session));
   return std::binary_search(tags.begin(), tags.end(), tag);
 }
 
@@ -341,6 +341,15 @@ Result<void> reload_notes(const Notes& notes, const std::vector<std::shared_ptr<
     }
   }
   return now.problem() ? Result<void>(*now.problem()) : Result<void>();
+}
+
+Noted::Tags tags_of(const Session& session, const Noted& noted) {
+  Noted::Tags tags = noted.tags;
+  if (std::string own = session.tag(); !own.empty() && check_tag(own)) {
+    tags.push_back(std::move(own));
+    make_set(tags);
+  }
+  return tags;
 }
 
 Result<void> check_tag(std::string_view tag) {

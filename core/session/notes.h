@@ -117,6 +117,7 @@ class NotesOfAgents {
   explicit NotesOfAgents(const Notes& notes) : notes_(notes) {}
   /// None if the notes cannot be read, which problem() says.
   [[nodiscard]] const Noted& of(const Session& session);
+  /// Also for the tag that the agent keeps.
   [[nodiscard]] bool has_tag(const Session& session, const std::string& tag);
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }
 
@@ -129,6 +130,9 @@ class NotesOfAgents {
 /// Reloads the notes of those sessions (Session::reload_notes) for which others are kept now. Errors: the last one of
 /// Notes::of_agent; the sessions of that agent keep what they have.
 Result<void> reload_notes(const Notes& notes, const std::vector<std::shared_ptr<Session>>& sessions);
+
+/// The tags of a session: those noted, and the one that its agent keeps itself, if that is a tag for arborfs too.
+Noted::Tags tags_of(const Session& session, const Noted& noted);
 
 /// A tag is a name of a folder and a word of a query. Errors: not_utf8; invalid_argument if it is empty or longer than
 /// 100 bytes, begins with a dot or a hyphen, or has a slash, a comma, white space, or a character that is not shown.

@@ -97,6 +97,10 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::string title() const {
     return locked([&] { return state_.head.header.title; });
   }
+  /// The tag in its head; "" if it has none.
+  [[nodiscard]] std::string tag() const {
+    return locked([&] { return state_.head.header.tag; });
+  }
   [[nodiscard]] Identity identity() const {
     const auto& header = state_.head.header;
     return locked([&] { return Identity{header.cwd, header.id, state_.owner().agent, header.started_by}; });

@@ -244,7 +244,7 @@ ContentResult make_title(const ViewRequest& request) {
 ContentResult make_tags(const ViewRequest& request) {
   ASSIGN_OR_RETURN(const auto noted, request.catalog.noted_of(request.session));
   std::string lines;
-  for (const std::string& tag : noted->tags) {
+  for (const std::string& tag : tags_of(request.session, *noted)) {
     lines += tag + "\n";
   }
   return literal_content(lines);

@@ -338,6 +338,11 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
 }
 
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
+  if (const std::string own = session->tag();
+      !own.empty() && std::find(change.remove.begin(), change.remove.end(), own) != change.remove.end()) {
+    return Error{Errc::unsupported, "the tag '" + own + "' is " + std::string(session->agent()) +
+                                        "'s own, which arborfs only reads; take it away there"};
+  }
   const NotedPtr before = session->noted();
   const auto noted = catalog_.notes().change_tags(Notes::key_of(*session), change, syncs());
   note_outcome(session, "tags", noted ? nullptr : &noted.error());
@@ -346,7 +351,7 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
   }
   session->reload_notes();
   note_noted(*session, "tags", *before, *noted);
-  return noted->tags;
+  return tags_of(*session, *noted);
 }
 
 Result<CreateResult> Writer::fork(const SessionPtr& session, const std::string& target, bool force,

@@ -274,7 +274,7 @@ class Writer {
   /// Sets a mark by which the agent's own lists of sessions go, or takes it away; one that is as wanted stays.
   virtual Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false);
   /// Of sessions of every agent, also of live ones: tags are no part of a log. Returns the tags after the change.
-  /// Errors: those of Notes::change_tags.
+  /// Errors: those of Notes::change_tags; unsupported for taking away the tag that the agent keeps itself.
   Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);
   /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.

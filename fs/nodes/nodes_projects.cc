@@ -382,7 +382,7 @@ Result<std::set<std::string, std::less<>>> shown_tags(const Catalog& catalog, co
   std::set<std::string, std::less<>> shown;
   NotesOfAgents notes(catalog.notes());
   for (const auto& [name, session] : view.by_id) {
-    const Notes::Tags& of_session = notes.of(*session).tags;
+    const Noted::Tags of_session = tags_of(*session, notes.of(*session));
     shown.insert(of_session.begin(), of_session.end());
   }
   if (notes.problem()) {
@@ -429,7 +429,7 @@ Result<Child> tag_lookup(MountState& state, RequestContext& /*call*/, NodeId nod
     return no_such_name();
   }
   ASSIGN_OR_RETURN(const auto noted, state.catalog.noted_of(*found->second));
-  return has_tag_of(noted->tags, node)
+  return has_tag_of(tags_of(*found->second, *noted), node)
              ? Result<Child>(Child{link_node(state, *view, Kind::tag_link, *found->second), CacheTtl::glance})
              : Result<Child>(no_such_name());
 }
@@ -439,7 +439,8 @@ Result<ListingPtr> tag_list(MountState& state, RequestContext& /*call*/, NodeId 
   const auto view = state.catalog.view();
   NotesOfAgents notes(state.catalog.notes());
   for (std::uint32_t at = 0; at < view->by_id.size(); ++at) {
-    if (has_tag_of(notes.of(*view->by_id[at].second).tags, node)) {
+    const Session& session = *view->by_id[at].second;
+    if (has_tag_of(tags_of(session, notes.of(session)), node)) {
       add_by_id(state, *view, Kind::tag_link, at, items);
     }
   }

@@ -113,7 +113,8 @@ std::string json_row(const Row& row, const CommandLine& line) {
       .add("project", row.of.project->name)
       .add("cwd", row.head.header.cwd);
   json.add("title", row.head.header.title).add("firstMessage", row.words);
-  json.add_json("tags", JsonText::array_of(row.of.session->noted()->tags).str()).add("startedBy", row.of.starter);
+  json.add_json("tags", JsonText::array_of(tags_of(*row.of.session, *row.of.session->noted())).str())
+      .add("startedBy", row.of.starter);
   has_size(row) ? json.add("bytes", row.head.stat.size) : json.add_json("bytes", "null");
   json.add("modified", json::iso_time(row.of.mtime_ns / 1'000'000));
   if (row.use) {

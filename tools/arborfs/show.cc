@@ -77,7 +77,7 @@ Facts gather(const Opened& opened) {
   Facts facts;
   facts.of = opened.of;
   facts.agent = session.agent();
-  facts.tags = session.noted()->tags;
+  facts.tags = tags_of(session, *session.noted());
   facts.header = session.head().header;
   facts.status = session_status(session, *opened.catalog);
   facts.log = log_path(session);

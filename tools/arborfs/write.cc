@@ -284,9 +284,9 @@ int run_title(const CommandLine& line, Terminal& io) {
 
 namespace {
 
-Result<Noted::Tags> tags_of(const Opened& opened) {
+Result<Noted::Tags> tags_now(const Opened& opened) {
   ASSIGN_OR_RETURN(const auto noted, opened.catalog->noted_of(*opened.of.session));
-  return noted->tags;
+  return tags_of(*opened.of.session, *noted);
 }
 
 }  // namespace
@@ -299,7 +299,7 @@ int run_tag(const CommandLine& line, Terminal& io) {
   const bool changes = !line.query.empty() || !line.removed_tags.empty();
   const auto tags = changes ? make_writer(*opened->catalog, write_settings(line))
                                   ->change_tags(opened->of.session, {line.query, line.removed_tags})
-                            : tags_of(*opened);
+                            : tags_now(*opened);
   if (!tags) {
     return fail(io, tags.error());
   }

@@ -60,6 +60,7 @@ bool may_be_note(std::string_view line) {
 struct Notes {
   std::optional<std::string> custom_title;
   std::optional<std::string> made_title;
+  std::optional<std::string> tag;
   std::optional<std::string> cwd;
   std::map<std::string, double> costs;  // of whole sessions so far, by the id of the session
 
@@ -72,6 +73,8 @@ struct Notes {
       replace(custom_title, line, "customTitle");
     } else if (skim::is_string(type, "ai-title")) {
       replace(made_title, line, "aiTitle");
+    } else if (skim::is_string(type, "tag")) {
+      replace(tag, line, "tag");
     } else if (skim::is_string(type, "relocated")) {
       replace(cwd, line, "relocatedCwd");
     } else if (skim::is_string(type, "cost-state")) {
@@ -301,6 +304,7 @@ Result<Header> read_session_head(const LogSource& log) {
   Header header = header_of(start, log.place());
   const Notes notes = notes_in(tail);
   header.cwd = find_cwd(log.place(), tail, notes.cwd.value_or(header.cwd));
+  header.tag = notes.tag.value_or("");
   header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);
   ASSIGN_OR_RETURN(header.title, find_title(ends, notes));
   header.is_named = notes.custom_title.has_value();

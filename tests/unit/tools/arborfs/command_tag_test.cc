@@ -54,6 +54,26 @@ TEST_F(CommandTag, TagsAreListedAddedAndRemoved) {
   EXPECT_EQ(out({"tag", kOne}), "blue\nred\n");
 }
 
+TEST_F(CommandTag, TheTagOfClaudeCodeIsOneOfThem) {
+  const auto tag_row = [&](const std::string& tag) {
+    claude.append("../projects/-work", kOne,
+                  R"({"type":"tag","tag":")" + tag +
+                      R"(","sessionId":"x"})"
+                      "\n");
+  };
+  tag_row("green");
+  EXPECT_EQ(out({"tag", kOne}), "green\n");
+  EXPECT_EQ(out({"tag", kOne, "blue"}), "blue\ngreen\n");
+  EXPECT_EQ(out({"ls", "--tag", "green", "-q"}), std::string(kOne) + "\n");
+  EXPECT_EQ(run({"tag", kOne, "-d", "green"}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("the tag 'green' is claude's own"));
+  tag_row("two words");
+  EXPECT_EQ(out({"tag", kOne}), "blue\n") << "which is no tag of arborfs";
+  tag_row("red");
+  tag_row("");
+  EXPECT_EQ(out({"tag", kOne}), "blue\n") << "it was cleared";
+}
+
 TEST_F(CommandTag, SessionsAreChosenByTag) {
   out({"tag", kOne, "blue"});
   EXPECT_EQ(out({"ls", "--tag", "blue", "-q"}), std::string(kOne) + "\n");
