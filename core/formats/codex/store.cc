@@ -54,7 +54,7 @@ class Store final : public ThreadStore, public HasNativeFiles, public HasLiveSig
   [[nodiscard]] Result<ShownFilesPtr> native_files(const LogPlace& place) const override;
   [[nodiscard]] Result<File> open_file(const Dir& in, const LogPlace& place) const override;
   [[nodiscard]] std::unique_ptr<const LiveSigns> live_signs(bool is_running) const override;
-  /// The place of a thread's files says whether it is archived (H6).
+  /// The place of a thread's files says whether it is archived (H7).
   [[nodiscard]] bool is_marked(const LogPlace& place, Mark mark) const override;
   /// Missing segments at the beginning of its history.
   [[nodiscard]] std::vector<Finding> faults_of(const LogPlace& place) const override;

@@ -50,7 +50,7 @@ struct ThreadRow {
   bool is_pinned = false;           // in the section kPinnedSection
 };
 
-/// The section of threads that are pinned (H6).
+/// The section of threads that are pinned (H7).
 inline constexpr std::string_view kPinnedSection = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
 
 /// The rows of all threads at one time.
