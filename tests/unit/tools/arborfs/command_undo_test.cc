@@ -89,6 +89,34 @@ TEST_F(CommandUndo, TheListSaysWhatIsTakenBackAndWhatCannotBe) {
   EXPECT_THAT(err(), HasSubstr("'trash empty' cannot be taken back"));
 }
 
+TEST_F(CommandUndo, ProtectionIsTakenBack) {
+  const TempStore claude;
+  const std::string id = "11111111-1111-4111-8111-111111111111";
+  claude.write("../projects/-work", id,
+               R"({"type":"user","uuid":"a","parentUuid":null,"sessionId":")" + id +
+                   R"(","cwd":"/work","timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":"x"}})"
+                   "\n");
+  const fs::path transcript = fs::path(claude.root()) / "projects/-work" / (id + ".jsonl");
+  const fs::path settings = fs::path(claude.root()) / "settings.json";
+  std::ofstream(settings) << "{\n  \"model\": \"opus\"\n}\n";
+  fs::last_write_time(transcript, fs::file_time_type::clock::now() - std::chrono::hours(24 * 20));
+  const auto time = fs::last_write_time(transcript);
+  const std::string of_claude = "--store=claude=" + claude.root();
+  ASSERT_EQ(terminal.run({"protect", of_claude, id}), kDone) << err();
+  EXPECT_NE(fs::last_write_time(transcript), time);
+  ASSERT_EQ(terminal.run({"protect", of_claude, "--all"}), kDone) << err();
+  ASSERT_EQ(terminal.run({"undo", of_claude}), kDone) << err();
+  EXPECT_EQ(arborfs::testing::bytes_of(settings), "{\n  \"model\": \"opus\"\n}\n");
+  ASSERT_EQ(terminal.run({"undo", of_claude}), kDone) << err();
+  EXPECT_EQ(fs::last_write_time(transcript), time);
+}
+
+TEST_F(CommandUndo, ARepairIsTakenBack) {
+  std::ofstream(log(), std::ios::app) << R"({"type":"message","id":"e3e3)";
+  fs::last_write_time(log(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  expect_undone({"doctor", "--repair", kId}, "doctor --repair");
+}
+
 TEST_F(CommandUndo, NothingToTakeBackIsSaid) {
   ASSERT_EQ(run({"undo"}), kFailed);
   EXPECT_EQ(err(), "arborfs: there is nothing to take back\n");
