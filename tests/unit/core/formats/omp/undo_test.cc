@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/acts.h"
+#include "tests/support/killed_acts.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/undone.h"
 
@@ -110,6 +111,40 @@ TEST_F(Undo, OfACutThatWasAlreadyMadeSucceeds) {
   std::filesystem::resize_file(stage.temp().log("-work", testing::kName), before.size());
   EXPECT_TRUE(undo_last(stage.writer()));
   EXPECT_EQ(stage.bytes(session), before);
+}
+
+/// The files that have their own names.
+testing::StoreFiles named_files(const Stage& stage) {
+  auto files = testing::files_below(sessions_of(stage));
+  std::erase_if(files, [](const auto& file) { return file.first.find("/.arborfs-") != std::string::npos; });
+  return files;
+}
+
+TEST(KilledUndo, LeavesOneStateOrTheOtherAndIsCompletedByTheNext) {
+  const std::vector<Result<void> (*)(Stage&, const SessionPtr&)> acts = {
+      testing::append, testing::remove, [](Stage& stage, const SessionPtr& session) -> Result<void> {
+        return testing::plain(stage.writer().set_title(session, "another title"));
+      }};
+  for (const auto& act : acts) {
+    testing::KillMoments moments;
+    for (int round = 0; round < testing::kill_rounds() && !::testing::Test::HasFailure(); ++round) {
+      Stage stage(testing::Storage::files, Disk::real(), testing::settings_of_acts());
+      const SessionPtr session = testing::with_slot(stage);
+      const auto before = named_files(stage);
+      ASSERT_TRUE(act(stage, session));
+      const auto after = named_files(stage);
+      const bool is_done =
+          testing::is_acknowledged_before_kill(moments, [&] { return testing::plain(undo_last(stage.writer())); });
+      const auto now = named_files(stage);
+      EXPECT_TRUE(now == before || (now == after && !is_done));
+      stage.restart();
+      if (testing::has_operation(stage.writer())) {
+        const auto again = undo_last(stage.writer());
+        EXPECT_TRUE(again) << again.error().message;
+      }
+      EXPECT_EQ(named_files(stage), before);
+    }
+  }
 }
 
 /// What 2,000 random sequences of changes did is taken back, the last one first.
