@@ -174,6 +174,13 @@ Result<Dir> new_folder(const Store& store, const Relocation& wanted, const Dir& 
              : make_folders(store.disk(), store.paths().sessions, {wanted.to.folder}, st.mode & kAnyPermissions, true);
 }
 
+/// The folder of a project whose last session left; one that has other files stays.
+void remove_empty_folder(const Store& store, const LogPlace& place) {
+  if (const auto sessions = Dir::open_root(store.paths().sessions)) {
+    static_cast<void>(store.disk().remove_folder(*sessions, place.folder));
+  }
+}
+
 Result<void> make_steps(const Store& store, const Relocation& wanted, bool sync) {
   RETURN_IF_ERROR(change_rows(wanted.rows, sync));
   if (!wanted.files.empty()) {
@@ -181,6 +188,7 @@ Result<void> make_steps(const Store& store, const Relocation& wanted, bool sync)
     if (from) {
       ASSIGN_OR_RETURN(const auto to, new_folder(store, wanted, *from));
       RETURN_IF_ERROR(move_files(store.disk(), *from, to, wanted.files));
+      remove_empty_folder(store, wanted.from);
     }
   }
   for (const Edit& edit : wanted.edits) {

@@ -571,6 +571,14 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
 }
 
 Result<void> Writer::under_lock(const SessionPtr& session, const std::function<Result<void>()>& work, bool force) {
+  const auto folder = session->store().folder(session->place());
+  if (folder && !folder->stat(kMessagesFile)) {  // which the lock would create; nothing locks the metadata (B1)
+    RETURN_IF_ERROR(check_quiet(session, force));
+    auto done = work();
+    session->forget_look();
+    static_cast<void>(session->refresh(Depth::index));
+    return done;
+  }
   const std::uint64_t before = session->stat().size;
   RETURN_IF_ERROR(arborfs::Writer::under_lock(session, work, force));
   if (session->stat().size != before) {

@@ -52,7 +52,8 @@ Files files_in(const fs::path& dir) {
   Files files;
   for (const auto& entry : fs::recursive_directory_iterator(dir)) {
     const std::string name = entry.path().string();
-    if (!entry.is_regular_file() || name.ends_with("-wal") || name.ends_with("-shm")) {
+    const bool is_of_lock = name.ends_with("-wal") || name.ends_with("-shm") || name.ends_with(".jsonl.lock");
+    if (!entry.is_regular_file() || is_of_lock) {  // goat's lock stays, as goat leaves it
       continue;
     }
     std::ifstream in(entry.path(), std::ios::binary);
