@@ -65,7 +65,7 @@ constexpr std::string_view kForkUsage =
 constexpr std::string_view kForeignForkUsage =
     "Write {\"agent\":\"pi\"} to this file to write what the model had at the leaf as a session of another agent, or\n"
     "{\"agent\":\"pi\",\"entry\":\"...\",\"title\":\"...\"} for what it had at an entry; with \"full\":true the whole "
-    "path.\n"
+    "path. Without an agent, or with an empty line, it stays with the session's own.\n"
     "Parts that the agent cannot represent become text, and the answer counts them. After a write, the same\n"
     "descriptor returns "
     "{\"session\":...,\"path\":...,\"agent\":...,\"asText\":...,\"mended\":...,\"leftOut\":...}.\n"
@@ -372,7 +372,7 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
     std::string agent = command.text("agent");
     ContextEdit edit{command.texts("without"), command.texts("withoutOutput")};
     const bool is_own = agent.empty() || agent == subject.session->agent();
-    if (!is_own || !edit.is_empty() || (!agent.empty() && !subject.session->format().takes("fork"))) {
+    if (!is_own || !edit.is_empty() || !subject.session->format().takes("fork")) {
       const Reach reach = command.flag("full") ? Reach::path : Reach::context;
       agent = agent.empty() ? std::string(subject.session->agent()) : std::move(agent);
       return run_foreign_fork(writer, subject, {agent, target, title, command.text("cwd"), reach, std::move(edit)});
@@ -382,9 +382,9 @@ Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view
                    "a fork for the same agent keeps the working directory of its session; leave out 'cwd'"};
     }
   }
-  if (const Format& format = subject.session->format(); !format.takes("fork")) {
-    return Error{Errc::invalid_argument, "a fork of a session of " + std::string(format.agent) +
-                                             " needs the target agent: {\"agent\":\"omp\"}"};
+  if (!subject.session->format().takes("fork")) {
+    return run_foreign_fork(writer, subject,
+                            {std::string(subject.session->agent()), target, title, "", Reach::context, {}});
   }
   ASSIGN_OR_RETURN(const auto made, writer.fork(subject.session, target, force, title));
   return Answer{line_of(made), nullptr};

@@ -338,13 +338,10 @@ int run_fork(const CommandLine& line, Terminal& io) {
   }
   const Session& session = *opened->of.session;
   const bool edits = !line.without.empty() || !line.without_output.empty();
-  if (line.agent.empty() && !edits && !session.format().takes("fork")) {
-    return fail(io, {Errc::invalid_argument, "a fork of a session of " + std::string(session.agent()) +
-                                                 " needs the agent to fork to, such as --to omp"});
-  }
   std::string cwd;
-  const std::string agent = edits && line.agent.empty() ? std::string(session.agent()) : line.agent;
-  const bool is_own = !edits && agent == session.agent() && session.format().takes("fork");
+  const bool copies = !edits && session.format().takes("fork");  // the log as it is
+  const std::string agent = !copies && line.agent.empty() ? std::string(session.agent()) : line.agent;
+  const bool is_own = copies && agent == session.agent();
   const auto store = opened->catalog->stores().first_of(agent);
   const bool needs_cwd = store && opened->catalog->stores().at(*store)->format().has_cwd;
   if (needs_cwd && !is_own && session.head().header.cwd.empty()) {

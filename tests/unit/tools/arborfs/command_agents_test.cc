@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,13 +80,20 @@ TEST_F(CommandAgentsTest, DoctorFindsNothingInIntactSessions) {
   }
 }
 
-TEST_F(CommandAgentsTest, ForksOfSessionsThatAreOnlyReadNeedAnAgent) {
+TEST_F(CommandAgentsTest, ForksStayWithTheirAgentUnlessAnotherIsNamed) {
   for (const std::string agent : {"opencode", "claude", "codex"}) {
-    EXPECT_EQ(
-        terminal.run({"fork", "latest", "--store=" + agent + "=" + tests::kSourceDir + "/tools/samples/" + agent}),
-        kFailed);
-    EXPECT_EQ(terminal.err.str(),
-              "arborfs: a fork of a session of " + agent + " needs the agent to fork to, such as --to omp\n");
+    const std::string copy = scratch.root() + "/" + agent;
+    std::filesystem::copy(tests::kSourceDir + ("/tools/samples/" + agent), copy,
+                          std::filesystem::copy_options::recursive);
+    const auto sessions = [&] {
+      EXPECT_EQ(terminal.run({"ls", "-q", "--store=" + agent + "=" + copy}), kDone);
+      const std::string ids = terminal.out.str();
+      return std::count(ids.begin(), ids.end(), '\n');
+    };
+    const auto before = sessions();
+    EXPECT_EQ(terminal.run({"fork", "latest", "--store=" + agent + "=" + copy}), kDone)
+        << agent << ": " << terminal.err.str();
+    EXPECT_EQ(sessions(), before + 1) << agent;
   }
 }
 
