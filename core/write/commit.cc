@@ -420,8 +420,7 @@ Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Pla
 /// Releases the lock. Without the mark, a running program would be taken for the writer of the log.
 void Committer::note_written(const SessionPtr& session, const Held& held, const FileStat& before) const {
   const LogPlace place = session->place();
-  // An agent that starts later cannot have written it.
-  const bool is_marked = reads_write_marks(session->store().format()) && !(held.look && held.look->is_empty());
+  const bool is_marked = reads_write_marks(session->store().format());
   const auto after = !is_marked    ? Result<FileStat>(Errc::not_found, "no mark")
                      : held.writer ? held.writer->stat_name()
                                    : session->store().stat(place);
