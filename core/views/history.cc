@@ -217,8 +217,10 @@ Result<void> read_all(const std::vector<std::pair<std::string_view, const Prompt
   is_whole = is_whole && !failed;
   std::stable_sort(all.begin(), all.end(),
                    [](const Typed& one, const Typed& other) { return one.prompt.time_s > other.prompt.time_s; });
+  const bool are_of_one = std::all_of(histories.begin(), histories.end(),
+                                      [&](const auto& one) { return one.first == histories.front().first; });
   for (const auto& [agent, prompt] : all) {
-    into.take(prompt, agent);
+    into.take(prompt, are_of_one ? "" : agent);
   }
   return {};
 }
