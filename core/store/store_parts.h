@@ -96,7 +96,7 @@ struct HasLiveSigns {
 /// What an agent's own lists of sessions go by.
 enum class Mark : std::uint8_t { archived, pinned };
 /// As a file of the mount, and as a verb of a Format.
-constexpr std::string_view name_of(Mark mark) {
+constexpr std::string_view mark_name(Mark mark) {
   return mark == Mark::archived ? "archived" : "pinned";
 }
 

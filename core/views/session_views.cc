@@ -252,7 +252,7 @@ ContentResult make_tags(const ViewRequest& request) {
 
 template <Mark kMark>
 bool has_mark(const Session& session) {
-  return session.format().takes(name_of(kMark));
+  return session.format().takes(mark_name(kMark));
 }
 
 template <Mark kMark>

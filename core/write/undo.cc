@@ -313,7 +313,7 @@ class Undo {
 
   [[nodiscard]] static std::optional<Mark> mark_in(const Effect& effect) {
     for (const Mark mark : {Mark::archived, Mark::pinned}) {
-      if (effect.what == name_of(mark)) {
+      if (effect.what == mark_name(mark)) {
         return mark;
       }
     }

@@ -318,10 +318,10 @@ template <Mark kMark>
 Result<Answer> run_mark(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   const std::string_view word = stripped(text);
   if (word != "true" && word != "false") {
-    return Error{Errc::invalid_argument, "write true or false to " + std::string(name_of(kMark))};
+    return Error{Errc::invalid_argument, "write true or false to " + std::string(mark_name(kMark))};
   }
   RETURN_IF_ERROR(writer.set_mark(subject.session, kMark, word == "true"));
-  return Answer{json::Text::object().add(name_of(kMark), word == "true").str() + "\n", nullptr};
+  return Answer{json::Text::object().add(mark_name(kMark), word == "true").str() + "\n", nullptr};
 }
 
 using Counts = std::initializer_list<std::pair<std::string_view, std::size_t>>;
@@ -488,9 +488,9 @@ const std::vector<Verb>& all_verbs() {
       {"new", Framing::lines, false, kNewUsage, checked<run_new>, nullptr, VerbFile::of_mount, false, "", room_of_new},
       {"title", Framing::lines, true, "", checked<run_title>, nullptr, VerbFile::of_view, true},
       {"tags", Framing::lines, false, "", checked<run_tags>, nullptr, VerbFile::of_view, true, "", room_elsewhere},
-      {name_of(Mark::archived), Framing::lines, false, "", checked<run_mark<Mark::archived>>, nullptr,
+      {mark_name(Mark::archived), Framing::lines, false, "", checked<run_mark<Mark::archived>>, nullptr,
        VerbFile::of_view, false, "", room_elsewhere},
-      {name_of(Mark::pinned), Framing::lines, false, "", checked<run_mark<Mark::pinned>>, nullptr, VerbFile::of_view,
+      {mark_name(Mark::pinned), Framing::lines, false, "", checked<run_mark<Mark::pinned>>, nullptr, VerbFile::of_view,
        false, "", room_elsewhere},
       {"replace", Framing::messages, true, kReplaceUsage, run_replace, judge_replace},
       {"summary", Framing::lines, true, kSummaryUsage, checked<run_summary>},

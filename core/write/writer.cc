@@ -334,7 +334,7 @@ Result<std::string> Writer::note_title(const SessionPtr& session, std::string_vi
 }
 
 Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
-  return pass(name_of(mark), &Writer::set_mark, session, mark, is_set, force);
+  return pass(mark_name(mark), &Writer::set_mark, session, mark, is_set, force);
 }
 
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {

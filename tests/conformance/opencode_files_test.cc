@@ -196,7 +196,6 @@ TEST_F(WritesToOpenCodeFiles, WhatOpenCodeHasNoMessageForIsRefused) {
   EXPECT_EQ(writer->append_text(session, {"\n", false, ""}).error().code, Errc::invalid_argument);
   EXPECT_EQ(writer->append_text(session, {"x", false, "msg_other"}).error().code, Errc::stale);
   EXPECT_EQ(writer->set_title(session, " \n").error().code, Errc::invalid_argument);
-  EXPECT_EQ(writer->label(session, {}).error().code, Errc::unsupported);
   EXPECT_EQ(all_files(), before);
   begin_answer(id());
   EXPECT_EQ(writer->append_text(session, {"x", false, ""}).error().code, Errc::busy);

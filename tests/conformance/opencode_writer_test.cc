@@ -116,7 +116,6 @@ TEST_F(WritesToOpenCode, WhatOpenCodeHasNoMessageForIsRefused) {
   EXPECT_EQ(writer->append_text(session, {"", false, ""}).error().code, Errc::invalid_argument);
   EXPECT_EQ(writer->append_text(session, {"x", false, "msg_other"}).error().code, Errc::stale);
   EXPECT_EQ(writer->set_title(session, " \n").error().code, Errc::invalid_argument);
-  EXPECT_EQ(writer->label(session, {}).error().code, Errc::unsupported);
   Program(database).run("PRAGMA foreign_keys=ON; DELETE FROM session WHERE id = '" + id() + "'");
   EXPECT_EQ(writer->append_text(session, {"x", false, ""}).error().code, Errc::not_found);
   EXPECT_EQ(writer->set_title(session, "x").error().code, Errc::not_found);

@@ -157,7 +157,7 @@ def test_children_of_a_session_that_cannot_be_read(case):
         path.rename(f"{path}.zst")
     with case.mount(f"store=codex={codex}") as mount:
         folder = mount / place_of(mount, THREADS[0])
-        equal(sorted(os.listdir(folder)), ["children", "status.json", "tags"], folder)
+        equal(sorted(os.listdir(folder)), ["archived", "children", "pinned", "status.json", "tags"], folder)
         equal(os.listdir(folder / "children"), [f"codex-{THREADS[2]}"], "children")
         assert (mount / place_of(mount, THREADS[2]) / "transcript.md").read_text(), "the child"
 

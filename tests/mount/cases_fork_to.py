@@ -121,14 +121,13 @@ def test_fork_to_another_agent_takes_what_the_model_had_or_the_whole_path(case):
 
 
 def test_sessions_that_are_only_read_can_be_forked_to_another_agent(case):
-    """fork of a session of Codex writes to omp. Without an agent it says that one is needed, and to an agent that
-    arborfs does not write for it fails; nothing is left of either."""
+    """fork of a session of Codex writes to omp. To an agent that arborfs does not know, or has no store of, it fails, and
+    nothing is left. Without an agent, the new session is Codex's own."""
     codex = case.new_path("codex")
     shutil.copytree(TESTS / "codex" / "legacy", codex)
     before = {path: path.read_bytes() for path in codex.rglob("*") if path.is_file()}
     with case.mount(f"store=codex={codex}") as mount:
         folder = next(iter((mount / "by-agent" / "codex").iterdir())).resolve()
-        fails_with(errno.EINVAL, lambda: answer_of(folder / "fork", "\n"))
         fails_with(errno.EOPNOTSUPP, lambda: answer_of(folder / "fork", '{"agent":"gote"}\n'))
         fails_with(errno.EROFS, lambda: answer_of(folder / "fork", '{"agent":"claude"}\n'))
         fails_with(errno.EINVAL, lambda: answer_of(folder / "fork", '{"agent":"omp","cwd":"src"}\n'))
@@ -138,7 +137,12 @@ def test_sessions_that_are_only_read_can_be_forked_to_another_agent(case):
         equal((made / "title").read_text(), "Moved\n")
         (made / "append").write_text("Go on here.")
         assert "Go on here." in (made / "transcript.md").read_text()
-    equal({path: path.read_bytes() for path in codex.rglob("*") if path.is_file()}, before, "the store of Codex")
+        equal({path: path.read_bytes() for path in codex.rglob("*") if path.is_file()}, before, "the store of Codex")
+        own = answer_of(folder / "fork", "\n")
+        equal(own["agent"], "codex")
+        assert (mount / own["path"] / "transcript.md").read_text()
+        for path, content in before.items():
+            assert path.read_bytes().startswith(content), path
 
 
 def test_command_line_forks_to_another_agent(case):

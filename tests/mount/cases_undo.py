@@ -3,7 +3,7 @@
 import errno
 
 from agents import running
-from mounting import equal, fails_with, shell, visible_within
+from mounting import equal, eventually, fails_with, shell, visible_within
 
 
 def test_what_the_mount_changed_is_listed_and_taken_back(case):
@@ -25,7 +25,8 @@ def test_what_the_mount_changed_is_listed_and_taken_back(case):
                        lambda: b"Kites" not in raw.read_bytes(), "the title that is taken back")
         visible_within(1, lambda: case.arborfs("undo", f"--agent-dir={case.agent.path}"),
                        lambda: raw.read_bytes() == log, "the append that is taken back")
-        assert all(line.endswith("taken back") for line in (mount / "operations").read_text().splitlines())
+        eventually(5, lambda: all(line.endswith("taken back") for line in (mount / "operations").read_text().splitlines()),
+                   "both are said to be taken back")
     equal(session.path.read_bytes(), log)
 
 

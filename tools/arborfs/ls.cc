@@ -127,7 +127,7 @@ std::string json_row(const Row& row, const CommandLine& line) {
     json.add_json("labelled", JsonText::array_of(row.labelled).str());
   }
   for (const Mark mark : row.marks) {
-    json.add(name_of(mark), true);
+    json.add(mark_name(mark), true);
   }
   json.add("state", row.state).add("problem", head_problem(row.head)).add("log", log_path(*row.of.session));
   return json.str();
@@ -145,7 +145,7 @@ void print_json(const std::vector<Row>& rows, const CommandLine& line, Terminal&
 std::string state_words(const Row& row) {
   std::string words = row.state == liveness_word(Liveness::State::quiet) && !row.marks.empty() ? "" : row.state;
   for (const Mark mark : row.marks) {
-    words += (words.empty() ? "" : ", ") + std::string(name_of(mark));
+    words += (words.empty() ? "" : ", ") + std::string(mark_name(mark));
   }
   return words;
 }

@@ -29,10 +29,10 @@ int run_mark(const CommandLine& line, Mark mark, bool is_set, Terminal& io) {
       status = fail(io, {done.error().code, of.id + ": " + done.error().message});
       continue;
     }
-    rows.item_json(JsonText::object().add("session", of.id).add(name_of(mark), is_set).str());
+    rows.item_json(JsonText::object().add("session", of.id).add(mark_name(mark), is_set).str());
     io.out << (line.json ? ""
                          : visible_line(of.id, kIdCharacters) + (is_set ? " is " : " is not ") +
-                               std::string(name_of(mark)) + "\n");
+                               std::string(mark_name(mark)) + "\n");
   }
   io.out << (line.json ? terminal_safe_json(rows.str()) + "\n" : "");
   return status;

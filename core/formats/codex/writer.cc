@@ -312,7 +312,7 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
     catalog().rescan_folder(session->place().in());
     RETURN_IF_ERROR(done);
     if (was_archived != is_set) {
-      note_effects(*session, is_set ? "archive" : "unarchive", {effect_of_mark(name_of(mark), is_set)});
+      note_effects(*session, is_set ? "archive" : "unarchive", {effect_of_mark(mark_name(mark), is_set)});
     }
   }
   session->publish_touched();

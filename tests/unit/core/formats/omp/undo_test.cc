@@ -32,8 +32,11 @@ INSTANTIATE_TEST_SUITE_P(Omp, UndoOfAct, ::testing::ValuesIn(testing::kActs), te
 /// anew; a move is taken back by a move.
 TEST_P(UndoOfAct, GivesTheStoreBack) {
   const std::string name = GetParam().name;
-  const bool is_above =
-      name.starts_with("create") || name.starts_with("fork") || name.starts_with("restore") || name.starts_with("undo");
+  if (name == "put back") {
+    GTEST_SKIP() << "this takes a relocation back itself";
+  }
+  const bool is_above = name.starts_with("create") || name.starts_with("fork") || name.starts_with("restore") ||
+                        name.starts_with("undo") || name == "put back";
   const bool is_final = name.starts_with("move") || name.find("version 1") != std::string::npos;
   testing::SplitDisk disk;
   Stage stage(testing::Storage::files, disk, testing::settings_of_acts());
