@@ -23,11 +23,13 @@
 #include "core/json/document.h"
 #include "core/json/json_cursor.h"
 #include "core/log/log_source.h"
+#include "core/os/environment.h"
 #include "core/os/file.h"
 #include "core/os/links.h"
 #include "core/os/processes.h"
 #include "core/os/temp_file.h"
 #include "core/store/log_listing.h"
+#include "core/store/prompt_history.h"
 #include "core/store/store_parts.h"
 #include "core/store/stored_files.h"
 

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/formats/claude/belongings.h"
 #include "core/formats/claude/fork_files.h"
+#include "core/formats/claude/format.h"
 #include "core/formats/claude/last_reply.h"
 #include "core/formats/claude/new_rows.h"
 #include "core/formats/claude/sent_pieces.h"

@@ -22,9 +22,11 @@
 #include "core/formats/codex/thread_table.h"
 #include "core/log/log_reader.h"
 #include "core/os/disk.h"
+#include "core/os/environment.h"
 #include "core/os/file.h"
 #include "core/os/processes.h"
 #include "core/store/finding.h"
+#include "core/store/prompt_history.h"
 #include "core/store/store_parts.h"
 
 namespace arborfs::codex {

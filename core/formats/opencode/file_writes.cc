@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/formats/opencode/adopted_session.h"
 #include "core/formats/opencode/belongings.h"
 #include "core/formats/opencode/json_archive.h"
 #include "core/formats/opencode/new_message.h"
