@@ -102,7 +102,8 @@ class Connection {
   [[nodiscard]] Result<Statement> prepare(std::string_view sql) const;
   /// The same with values for its parameters, in their order; texts live as long as for Statement::bind.
   template <class... Values>
-  [[nodiscard]] Result<Statement> query(std::string_view sql, const Values&... values) const {
+  [[nodiscard]] Result<Statement> query(std::string_view sql, Values&&... values) const {
+    static_assert((!std::is_same_v<Values, std::string> && ...), "this string ends before the first step");
     Result<Statement> statement = prepare(sql);
     int parameter = 0;
     if (statement) {

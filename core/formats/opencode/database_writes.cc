@@ -152,11 +152,12 @@ class DatabaseWrites final : public SessionWrites {
   /// The project has its folder too, unless it is the one for all others (G5).
   Result<void> describe(const arborfs::Store& store, const FolderMove& move, Relocation& wanted) override {
     const std::string path = store.path_of(wanted.from);
+    const std::string session(wanted.from.stem());
     const sqlite::Database database(path, tables_read(), store.disk());
     return database.read([&](const Connection& connection) -> Result<void> {
       ASSIGN_OR_RETURN(auto row, connection.query("SELECT project.id, project.worktree FROM session JOIN project ON "
                                                   "project.id = session.project_id WHERE session.id = ?1",
-                                                  std::string(wanted.from.stem())));
+                                                  session));
       ASSIGN_OR_RETURN(const bool has_project, row.step());
       const std::string worktree(has_project ? row.text(1) : "");
       wanted.rows.clear();
@@ -164,7 +165,7 @@ class DatabaseWrites final : public SessionWrites {
         wanted.rows.push_back({path, "project", "id", std::string(row.text(0)), "worktree", worktree, *now});
       }
       wanted.rows.push_back(
-          {path, "session", "id", std::string(wanted.from.stem()), "directory", wanted.cwd_before, wanted.cwd_after});
+          {path, "session", "id", session, "directory", wanted.cwd_before, wanted.cwd_after});
       return {};
     });
   }
