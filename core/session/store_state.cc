@@ -250,6 +250,9 @@ void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {
 }
 
 void WriteMarks::note_written(const std::string& log_name, const FileStat& before, const FileStat& after) {
+  if (before.ino == after.ino && before.size == after.size && before.mtime_ns == after.mtime_ns) {
+    return;
+  }
   save(log_name, [&](const std::optional<Mark>& mark) {
     const std::int64_t others = mark && mark->is_of(before) ? mark->others_ns : before.mtime_ns;
     return Mark{after.ino, after.size, after.mtime_ns, others};

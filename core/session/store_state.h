@@ -105,7 +105,8 @@ class WriteMarks {
   WriteMarks(const std::string& state, const std::string& store_key, Disk& disk);
   /// arborfs has just created this log.
   void note_made(const std::string& log_name, const FileStat& made);
-  /// arborfs wrote to this log under its lock: `before` and `after` are its stats.
+  /// arborfs wrote to this log under its lock: `before` and `after` are its stats. Where nothing was written, nothing
+  /// is noted.
   void note_written(const std::string& log_name, const FileStat& before, const FileStat& after);
   /// When another program last wrote the log, in ns since 1970; nothing if none did since arborfs created it.
   [[nodiscard]] std::optional<std::int64_t> written_by_others(const std::string& log_name, const FileStat& now) const;
