@@ -183,8 +183,8 @@ TEST(DrawTree, EmptyLogGivesNoLines) {
   EXPECT_EQ(draw_tree(*session_of("").index, kNoEntry, no_words), "");
 }
 
-constexpr SessionOrigin kOmp{"omp", "omp-jsonl", true};
-constexpr SessionOrigin kHeron{"heron", "heron-jsonl", false};
+const SessionOrigin kOmp{"omp", "omp-jsonl", true};
+const SessionOrigin kHeron{"heron", "heron-jsonl", false};
 
 TEST(SessionJson, IsTheHeaderWithAgentAndFormat) {
   const std::string text = session_json(session_of("").index->header(), kOmp);
