@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace arborfs {
 
@@ -15,5 +16,8 @@ inline std::int64_t now_ns() {
 inline std::int64_t now_ms() {
   return now_ns() / 1'000'000;
 }
+/// The local time of so many milliseconds since 1970, as strftime(3) prints it, in at most 63 bytes; "" if the
+/// calendar does not reach so far.
+std::string local_time(std::int64_t time_ms, const char* format);
 
 }  // namespace arborfs

@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/text.h"
@@ -24,13 +23,7 @@ std::string clock_time(std::int64_t milliseconds) {
   if (milliseconds == Entry::kNoTime || milliseconds < -kLastDate || milliseconds > kLastDate) {
     return "";
   }
-  const auto seconds = static_cast<std::time_t>(milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0));
-  std::tm parts{};
-  std::array<char, 64> text{};
-  if (::localtime_r(&seconds, &parts) == nullptr) {
-    return "";
-  }
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %z", &parts)};
+  return local_time(milliseconds, "%Y-%m-%d %H:%M:%S %z");
 }
 
 /// Words of a heading, in which nothing is markup.

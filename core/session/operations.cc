@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <map>
 
 #include "core/base/clock.h"
@@ -121,15 +120,6 @@ std::string newest_of(std::string lines) {
     lines.erase(0, lines.find('\n', lines.size() - Operations::kMostBytes / 2) + 1);
   }
   return lines;
-}
-
-/// Local time, to the second.
-std::string local_time_of(std::int64_t time_ms) {
-  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
-  std::tm parts{};
-  std::array<char, 40> text{};
-  ::localtime_r(&seconds, &parts);
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts)};
 }
 
 }  // namespace
@@ -292,7 +282,7 @@ std::string operations_text(const std::vector<OperationGroup>& groups) {
   for (const OperationGroup& group : groups) {
     const Operation& first = group.first();
     const std::string name = first.title.empty() ? first.session : first.session + " (" + first.title + ")";
-    std::string line = local_time_of(first.time_ms) + "  " + first.id + "  " + first.verb;
+    std::string line = local_time(first.time_ms, "%Y-%m-%d %H:%M:%S") + "  " + first.id + "  " + first.verb;
     if (group.parts.size() > 1) {
       line += "  " + counted(group.parts.size(), "session");
     } else if (!name.empty()) {

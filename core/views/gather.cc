@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/threads.h"
@@ -199,14 +198,8 @@ Addend addend_of_cost(double cost) {
 }
 
 std::string day_of(std::int64_t time_ms) {
-  const std::int64_t day_start = time_ms - ((time_ms % 1000) + 1000) % 1000;
-  const auto seconds = static_cast<std::time_t>(day_start / 1000);
-  std::tm parts{};
-  std::array<char, 40> text{};
-  if (::localtime_r(&seconds, &parts) == nullptr) {
-    return std::string(kUnknown);
-  }
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &parts)};
+  std::string day = local_time(time_ms, "%Y-%m-%d");
+  return day.empty() ? std::string(kUnknown) : day;
 }
 
 /// Counts the messages of sessions in their order.

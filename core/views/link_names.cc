@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "core/base/cancellation.h"
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/threads.h"
 #include "core/entry/names.h"
@@ -86,16 +86,6 @@ namespace {
 
 constexpr std::int64_t kLastMs = 253'402'214'400'000;  // in the year 9999, whatever the time zone
 constexpr std::string_view kUndated = "undated";
-
-std::string local_time(std::int64_t time_ms, const char* format) {
-  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
-  std::tm parts{};
-  std::array<char, 40> text{};
-  if (::localtime_r(&seconds, &parts) == nullptr) {
-    return std::string(kUndated);
-  }
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
-}
 
 /// When the session was created, as its agent recorded it.
 std::optional<std::int64_t> creation_of(const Session& session) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <ctime>
 #include <iterator>
 #include <numeric>
 #include <type_traits>
+
+#include "core/base/clock.h"
 
 namespace arborfs::cli {
 namespace {
@@ -70,13 +70,7 @@ std::string cost_words(double cost, bool is_partial) {
 }
 
 std::string time_words(std::int64_t nanoseconds) {
-  const auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
-  std::tm parts{};
-  if (::localtime_r(&seconds, &parts) == nullptr) {
-    return "?";
-  }
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M", &parts)};
+  return local_time(nanoseconds / 1'000'000, "%Y-%m-%d %H:%M");
 }
 
 std::string age_words(std::int64_t nanoseconds, std::int64_t now_ns) {

@@ -1,8 +1,6 @@
 // arborfs tail: a line for each session that changes, until the verb is interrupted.
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -102,14 +100,6 @@ LastSaid last_said(Session& session) {
   return said;
 }
 
-std::string clock_words(std::int64_t time_ms) {
-  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
-  std::tm parts{};
-  std::array<char, 16> text{};
-  ::localtime_r(&seconds, &parts);
-  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &parts)};
-}
-
 void print_change(const Listed& of, const LastSaid& said, std::int64_t time_ms, bool json, Terminal& io) {
   const std::string project = of.project ? of.project->name : "";
   if (json) {
@@ -119,8 +109,8 @@ void print_change(const Listed& of, const LastSaid& said, std::int64_t time_ms, 
     return;
   }
   const std::string shown = session_name(*of.session, kShownTitle);
-  const std::string text =
-      clock_words(time_ms) + "  " + std::string(of.session->agent()) + "  " + project + "  " + shown + "  " + said.line;
+  const std::string text = local_time(time_ms, "%H:%M:%S") + "  " + std::string(of.session->agent()) + "  " + project +
+                           "  " + shown + "  " + said.line;
   io.out << (io.out_is_terminal ? cut(text, io.width) : text) << std::endl;
 }
 

@@ -1,11 +1,10 @@
 #include "core/formats/codex/new_segment.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/words.h"
 #include "core/os/links.h"
@@ -18,15 +17,6 @@ namespace {
 constexpr mode_t kFolderMode = 0755;  // less the umask
 constexpr mode_t kFileMode = 0600;
 constexpr std::size_t kLongestSettings = std::size_t{1} << 20U;
-
-/// Local time as strftime(3) prints it.
-std::string local_time(std::int64_t time_ms, const char* format) {
-  const auto seconds = static_cast<std::time_t>(time_ms / 1000);
-  std::tm parts{};
-  std::array<char, 40> text{};
-  ::localtime_r(&seconds, &parts);
-  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
-}
 
 }  // namespace
 
