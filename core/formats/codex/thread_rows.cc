@@ -116,12 +116,6 @@ std::string folder_of(const SegmentFile& file, bool is_archived) {
   return is_archived ? std::string(kArchive) : folder_of_day(file.name.time);
 }
 
-/// The database has the name of the plain file (C7).
-std::string plain_name(const SegmentFile& file) {
-  constexpr std::string_view kCompressed = ".zst";
-  return file.file.substr(0, file.file.size() - (file.name.is_compressed ? kCompressed.size() : 0));
-}
-
 /// Moves the files of a thread to the archive, or back.
 class Moves {
  public:

@@ -266,6 +266,10 @@ bool ThreadTable::has_all_folders(const std::string& home) const {
   return roots == 0;
 }
 
+std::string plain_name(const SegmentFile& file) {
+  return file.file.substr(0, file.file.size() - (file.name.is_compressed ? kCompressed.size() : 0));
+}
+
 std::optional<RolloutName> parse_rollout_name(std::string_view file_name) {
   if (file_name.starts_with(kPrefix) && file_name.ends_with(kDocument)) {
     return parse_document_name(file_name.substr(kPrefix.size(), file_name.size() - kPrefix.size() - kDocument.size()));

@@ -49,6 +49,9 @@ struct SegmentFile {
   bool is_linked = false;  // a symbolic link leads to it
 };
 
+/// The name of its plain file, which the database has also of a compressed one (C7).
+std::string plain_name(const SegmentFile& file);
+
 /// Codex's folder of archived threads, in its own one.
 inline constexpr std::string_view kArchive = "archived_sessions";
 inline bool is_archived(const SegmentFile& file) {

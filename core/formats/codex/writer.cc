@@ -379,9 +379,8 @@ Result<std::vector<Effect>> Writer::go_back(const SessionPtr& session, const std
     if (found == now.own.end()) {
       return session_changed();
     }
-    const std::string path = store.paths().agent_dir + "/" + found->folder + "/" + found->file;
-    ASSIGN_OR_RETURN(auto moved, set_path(store, thread,
-                                          path.substr(0, path.size() - (found->name.is_compressed ? 4 : 0)), syncs()));
+    const std::string path = store.paths().agent_dir + "/" + found->folder + "/" + plain_name(*found);
+    ASSIGN_OR_RETURN(auto moved, set_path(store, thread, path, syncs()));
     return std::vector<Effect>{std::move(moved)};
   }
   ASSIGN_OR_RETURN(const auto payload, segment_payload(segments, from));
