@@ -287,18 +287,23 @@ class Undo {
     return unreadable();
   }
 
+  /// `change` says in words what else happened to it.
+  static Result<Stand> stand_of(bool is_left, bool is_before, const std::string& change) {
+    return is_left     ? Result<Stand>(Stand::as_left)
+           : is_before ? Result<Stand>(Stand::as_before)
+                       : changed_since(change);
+  }
+
   [[nodiscard]] static Result<Stand> look_at_rows(const Effect& effect) {
     ASSIGN_OR_RETURN(const auto now, sqlite::rows_now(effect.what, changeset_in(effect)));
-    return now == sqlite::RowsNow::other
-               ? changed_since("another program changed the session's rows in " + effect.what)
-               : Result<Stand>(now == sqlite::RowsNow::as_changed ? Stand::as_left : Stand::as_before);
+    return stand_of(now == sqlite::RowsNow::as_changed, now != sqlite::RowsNow::other,
+                    "another program changed the session's rows in " + effect.what);
   }
 
   [[nodiscard]] static Result<Stand> look_at_time(const Effect& effect) {
     ASSIGN_OR_RETURN(const auto stat, Dir::stat_root(effect.what));
-    return stat.mtime_ns == time_in(effect.after)    ? Result<Stand>(Stand::as_left)
-           : stat.mtime_ns == time_in(effect.before) ? Result<Stand>(Stand::as_before)
-                                                     : changed_since(effect.what + " was written");
+    return stand_of(stat.mtime_ns == time_in(effect.after), stat.mtime_ns == time_in(effect.before),
+                    effect.what + " was written");
   }
 
   [[nodiscard]] Result<Stand> look_at_leaf(const Effect& effect) const {
@@ -306,9 +311,7 @@ class Undo {
       return session_gone();
     }
     const std::string now = leaves().text(session_->place().file);
-    return now == text_in(effect.after)    ? Result<Stand>(Stand::as_left)
-           : now == text_in(effect.before) ? Result<Stand>(Stand::as_before)
-                                           : changed_since("the leaf was moved");
+    return stand_of(now == text_in(effect.after), now == text_in(effect.before), "the leaf was moved");
   }
 
   [[nodiscard]] static std::optional<Mark> mark_in(const Effect& effect) {
@@ -368,9 +371,8 @@ class Undo {
       return session_gone();
     }
     ASSIGN_OR_RETURN(const auto now, catalog_.noted_of(*session_));
-    return *now == noted_in(effect.after)    ? Result<Stand>(Stand::as_left)
-           : *now == noted_in(effect.before) ? Result<Stand>(Stand::as_before)
-                                             : changed_since("its tags, labels or title were changed");
+    return stand_of(*now == noted_in(effect.after), *now == noted_in(effect.before),
+                    "its tags, labels or title were changed");
   }
 
   Result<void> take_back_all() {
