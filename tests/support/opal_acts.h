@@ -19,7 +19,7 @@
 
 namespace arborfs::testing {
 
-inline constexpr const char* kMarker = "what was written";
+inline constexpr const char* kOpalMarker = "what was written";
 
 /// A data folder of Opal with the session `feed`, a catalog and a writer. `#1` is its first message, b2 the leaf.
 class OpalStage {
@@ -33,7 +33,7 @@ class OpalStage {
   /// As after a new mount.
   void start() {
     stop();
-    catalog_ = std::make_unique<Catalog>(opal::make_store(data_folder(), disk_), "/home/nobody", "");
+    catalog_ = std::make_unique<Catalog>(opal::make_store(data_folder(), disk_), "/home/nobody", root() + "/state");
     catalog_->rescan();
     writer_ = std::make_unique<opal::Writer>(*catalog_, settings_);
     writer_->take_back_parts();
@@ -103,7 +103,7 @@ Result<void> plain(const Result<Answer>& answer) {
 }
 
 inline bool is_written(OpalStage& stage) {
-  return stage.bytes().find(kMarker) != std::string::npos;
+  return stage.bytes().find(kOpalMarker) != std::string::npos;
 }
 
 inline bool has_two(OpalStage& stage) {
@@ -111,7 +111,7 @@ inline bool has_two(OpalStage& stage) {
 }
 
 inline std::string message() {
-  return R"({"role":"user","content":")" + std::string(kMarker) + "\"}";
+  return R"({"role":"user","content":")" + std::string(kOpalMarker) + "\"}";
 }
 
 }  // namespace opal_acts
@@ -119,7 +119,7 @@ inline std::string message() {
 inline const OpalAct kOpalActs[] = {
     {"append",
      [](OpalStage& stage) {
-       return opal_acts::plain(stage.writer().append_text(stage.session(), {kMarker, false, ""}));
+       return opal_acts::plain(stage.writer().append_text(stage.session(), {kOpalMarker, false, ""}));
      },
      opal_acts::is_written},
     {"append of several",
@@ -131,9 +131,9 @@ inline const OpalAct kOpalActs[] = {
     {"branch", [](OpalStage& stage) { return opal_acts::plain(stage.writer().branch(stage.session(), "#1")); },
      [](OpalStage& stage) { return stage.bytes().find(R"("current_id":"a1")") != std::string::npos; }},
     {"branch with a summary",
-     [](OpalStage& stage) { return opal_acts::plain(stage.writer().branch(stage.session(), "#1", kMarker)); },
+     [](OpalStage& stage) { return opal_acts::plain(stage.writer().branch(stage.session(), "#1", kOpalMarker)); },
      opal_acts::is_written},
-    {"title", [](OpalStage& stage) { return opal_acts::plain(stage.writer().set_title(stage.session(), kMarker)); },
+    {"title", [](OpalStage& stage) { return opal_acts::plain(stage.writer().set_title(stage.session(), kOpalMarker)); },
      opal_acts::is_written},
     {"replace",
      [](OpalStage& stage) {
@@ -145,7 +145,7 @@ inline const OpalAct kOpalActs[] = {
     {"new",
      [](OpalStage& stage) {
        NewSession wanted;
-       wanted.title = kMarker;
+       wanted.title = kOpalMarker;
        return opal_acts::plain(stage.writer().create(wanted));
      },
      opal_acts::has_two},

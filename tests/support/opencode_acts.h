@@ -48,7 +48,7 @@ class OpenCodeStage {
     stop();
     auto stores = open_stores({{"opencode", folder().string(), false}}, Access::write, disk_);
     EXPECT_TRUE(stores);
-    catalog_ = std::make_unique<Catalog>(*stores, "/home/dev", "");
+    catalog_ = std::make_unique<Catalog>(*stores, "/home/dev", root() + "/state");
     catalog_->rescan();
     WriteSettings settings;
     settings.allow_delete = true;

@@ -57,6 +57,7 @@ class Stage {
   [[nodiscard]] omp::Writer& writer() { return *writer_; }
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] const TempStore& temp() const { return temp_; }
+  [[nodiscard]] std::string root() const { return temp_.root(); }
 
   /// Adds a log with these bytes, as if an agent had written it.
   SessionPtr add(const std::string& name, std::string_view bytes) {

@@ -1,13 +1,17 @@
-// Takes back what a writer did last, and compares a store with what it was before. For the tests of undo of each agent.
+// Takes back what a writer did, and compares a store with what it was before. For the tests of undo of each agent.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <random>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/formats/registry.h"
 #include "core/write/undo.h"
@@ -49,6 +53,80 @@ inline Result<std::string> undo_last(Writer& writer, Disk& disk = Disk::real(), 
       force);
   writer.catalog().rescan();
   return done;
+}
+
+/// What makes one change, with a random number below 10.
+using Change = std::function<Result<void>(Writer&, const SessionPtr&, unsigned number)>;
+
+template <class Answer>
+Result<void> made(const Result<Answer>& answer) {
+  return answer ? Result<void>() : Result<void>(answer.error());
+}
+
+/// The changes that sessions of any agent may take. `point` is an entry to which the leaf may move.
+inline std::vector<Change> usual_changes(const std::string& point) {
+  return {
+      [](Writer& writer, const SessionPtr& session, unsigned number) {
+        return made(writer.append_text(session, {"text " + std::to_string(number), false, ""}));
+      },
+      [](Writer& writer, const SessionPtr& session, unsigned number) {
+        return made(writer.set_title(session, "title " + std::to_string(number)));
+      },
+      [point](Writer& writer, const SessionPtr& session, unsigned number) {
+        return made(writer.branch(session, point, number < 5 ? "" : "a summary"));
+      },
+      [](Writer& writer, const SessionPtr& session, unsigned number) {
+        return made(writer.label(session, {{"#1", "label " + std::to_string(number)}}));
+      },
+      [](Writer& writer, const SessionPtr& session, unsigned number) {
+        return made(writer.change_tags(session, {{"tag" + std::to_string(number / 2)}, {}, number % 2 == 0}));
+      },
+      [](Writer& writer, const SessionPtr& session, unsigned number) {
+        return writer.set_mark(session, number < 5 ? Mark::archived : Mark::pinned, number % 2 == 0);
+      },
+      [](Writer& writer, const SessionPtr& session, unsigned /*number*/) {
+        EXPECT_TRUE(session->refresh(Depth::head));
+        const std::string cwd = session->head().header.cwd;
+        return made(writer.relocate(session, {cwd, cwd == "/moved" ? "/moved/away" : "/moved"}));
+      },
+      [](Writer& writer, const SessionPtr& session, unsigned /*number*/) { return writer.remove(session); },
+  };
+}
+
+/// Makes up to five random changes of the session and takes them back, the last one first, `sequences` times:
+/// `state()` is as it was each time. Formats refuse changes that they do not have.
+template <class Stage, class Session, class State>
+void expect_random_changes_taken_back(Stage& stage, const std::string& point, const Session& session,
+                                      const State& state, int sequences) {
+  const std::vector<Change> changes = usual_changes(point);
+  constexpr std::size_t kMostSteps = 5;
+  std::mt19937 random(17);
+  const auto below = [&random](std::size_t many) {
+    return static_cast<unsigned>(std::uniform_int_distribution<std::size_t>(0, many - 1)(random));
+  };
+  std::set<unsigned> kinds;
+  for (int sequence = 0; sequence < sequences && !::testing::Test::HasFailure(); ++sequence) {
+    const auto before = state();
+    std::string trace = "sequence " + std::to_string(sequence) + ", changes";
+    for (unsigned step = 0, steps = 1 + below(kMostSteps); step < steps && session() != nullptr; ++step) {
+      const unsigned kind = below(changes.size());
+      const auto change = changes[kind](stage.writer(), session(), below(10));
+      EXPECT_TRUE(change || change.error().code == Errc::unsupported || change.error().code == Errc::invalid_argument)
+          << kind << ": " << change.error().message;
+      if (change) {
+        kinds.insert(kind);
+        trace += " " + std::to_string(kind);
+      }
+    }
+    SCOPED_TRACE(trace);
+    while (has_operation(stage.writer()) && !::testing::Test::HasFailure()) {
+      const auto undone = undo_last(stage.writer());
+      EXPECT_TRUE(undone) << undone.error().message;
+    }
+    EXPECT_EQ(state(), before);
+    std::filesystem::remove(stage.root() + "/state/operations");  // the list would grow with each sequence
+  }
+  EXPECT_GE(kinds.size(), 5U) << "this tries too little";
 }
 
 }  // namespace arborfs::testing

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "tests/support/acts.h"
 #include "tests/support/killed_acts.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/undone.h"
 
 namespace arborfs {
@@ -147,54 +145,6 @@ TEST(KilledUndo, LeavesOneStateOrTheOtherAndIsCompletedByTheNext) {
       }
       EXPECT_EQ(named_files(stage), before);
     }
-  }
-}
-
-/// What 2,000 random sequences of changes did is taken back, the last one first.
-TEST(UndoOfManyChanges, GivesTheStoreBack) {
-  constexpr unsigned kSequences = 2000 / testing::kSanitizedShare;
-  std::mt19937 random(17);
-  const auto below = [&random](unsigned many) { return std::uniform_int_distribution<unsigned>(0, many - 1)(random); };
-  Stage stage(testing::Storage::files, Disk::real(), [] {
-    WriteSettings settings = testing::settings_of_acts();
-    settings.durability = Durability::none;
-    return settings;
-  }());
-  testing::with_slot(stage);
-  for (unsigned sequence = 0; sequence < kSequences && !::testing::Test::HasFailure(); ++sequence) {
-    const auto before = testing::files_below(sessions_of(stage));
-    for (unsigned step = 0, steps = 1 + below(5); step < steps; ++step) {
-      const SessionPtr session = testing::the_session(stage);
-      if (!session) {
-        break;
-      }
-      switch (below(6)) {
-        case 0:
-          EXPECT_TRUE(testing::append(stage, session));
-          break;
-        case 1:
-          EXPECT_TRUE(stage.writer().label(session, {{"#1", "label " + std::to_string(below(9))}}));
-          break;
-        case 2:
-          EXPECT_TRUE(stage.writer().set_title(session, "title " + std::to_string(below(9))));
-          break;
-        case 3:
-          EXPECT_TRUE(stage.writer().branch(session, "#1", below(2) == 0 ? "" : "a summary"));
-          break;
-        case 4:
-          EXPECT_TRUE(stage.writer().change_tags(session, {{"tag" + std::to_string(below(3))}, {}, below(2) == 0}));
-          break;
-        default:
-          EXPECT_TRUE(testing::remove(stage, session));
-      }
-    }
-    while (testing::has_operation(stage.writer()) && !::testing::Test::HasFailure()) {
-      const auto done = undo_last(stage.writer());
-      EXPECT_TRUE(done) << done.error().message;
-    }
-    EXPECT_EQ(testing::files_below(sessions_of(stage)), before) << "sequence " << sequence;
-    EXPECT_TRUE(testing::the_session(stage)->noted()->tags.empty());
-    std::filesystem::remove(stage.temp().root() + "/state/operations");  // the list would grow with each sequence
   }
 }
 

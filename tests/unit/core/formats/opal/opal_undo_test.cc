@@ -35,7 +35,7 @@ TEST(UndoOfOpal, RefusesWhatAnotherProgramWrote) {
   OpalStage stage(Disk::real());
   ASSERT_TRUE(testing::kOpalActs[0].run(stage));
   std::string bytes = stage.bytes();
-  bytes.replace(bytes.find(testing::kMarker), 4, "WHAT");
+  bytes.replace(bytes.find(testing::kOpalMarker), 4, "WHAT");
   std::ofstream(stage.log(), std::ios::binary) << bytes;
   EXPECT_EQ(testing::undo_last(stage.writer()).error().code, Errc::stale);
   EXPECT_EQ(stage.bytes(), bytes);

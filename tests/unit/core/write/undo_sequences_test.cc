@@ -1,0 +1,121 @@
+// Random sequences of changes of every format are taken back, the last one first: the store is as it was.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/support/acts.h"
+#include "tests/support/claude_acts.h"
+#include "tests/support/codex_acts.h"
+#include "tests/support/goat_acts.h"
+#include "tests/support/opal_acts.h"
+#include "tests/support/opencode_acts.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/undone.h"
+
+namespace arborfs {
+namespace {
+
+using testing::expect_random_changes_taken_back;
+using testing::files_below;
+
+constexpr int kSequences = 500 / testing::kSanitizedShare;
+
+WriteSettings deleting() {
+  WriteSettings settings;
+  settings.allow_delete = true;
+  settings.durability = Durability::none;
+  return settings;
+}
+
+TEST(UndoSequences, OfOmp) {
+  testing::Stage stage(testing::Storage::files, Disk::real(), deleting());
+  testing::with_slot(stage);
+  expect_random_changes_taken_back(
+      stage, "#1", [&] { return testing::the_session(stage); },
+      [&] { return files_below(stage.temp().sessions().string()); }, kSequences);
+}
+
+TEST(UndoSequences, OfPi) {
+  testing::Stage stage(testing::Storage::files, Disk::real(), deleting());
+  testing::of_pi(stage);
+  expect_random_changes_taken_back(
+      stage, "#1", [&] { return testing::the_session(stage); },
+      [&] { return files_below(stage.temp().sessions().string()); }, kSequences);
+}
+
+TEST(UndoSequences, OfClaude) {
+  testing::ClaudeStage stage(Disk::real(), deleting());
+  testing::with_belongings(stage);
+  stage.start();
+  expect_random_changes_taken_back(
+      stage, "#1",
+      [&]() -> SessionPtr {
+        const auto& all = stage.catalog().view()->by_id;
+        const auto found =
+            std::find_if(all.begin(), all.end(), [](const auto& one) { return one.first == testing::kClaudeId; });
+        return found == all.end() ? nullptr : found->second;
+      },
+      [&] { return files_below(stage.config()); }, kSequences);
+}
+
+TEST(UndoSequences, OfCodex) {
+  testing::CodexStage stage(Disk::real(), deleting());
+  testing::two_turns(stage);
+  stage.start();
+  expect_random_changes_taken_back(
+      stage, "#2", [&] { return stage.session(); },
+      [&] {
+        auto files = files_below(stage.home());
+        std::erase_if(files, [](const auto& file) { return file.first.find(".sqlite") != std::string::npos; });
+        return std::pair(files, stage.query("SELECT * FROM threads"));
+      },
+      kSequences);
+}
+
+/// Its metadata tell when the session was changed last, which an undo does too.
+TEST(UndoSequences, OfGoat) {
+  testing::GoatStage stage(Disk::real(), deleting());
+  testing::with_messages(stage);
+  stage.start();
+  expect_random_changes_taken_back(
+      stage, "#1", [&] { return stage.session(); },
+      [&] {
+        stage.writer().settle();
+        auto files = files_below(stage.base());
+        for (auto& [path, bytes] : files) {
+          const std::string time = "\"updated_at\": \"";
+          if (const std::size_t at = bytes.find(time); at != std::string::npos && path.ends_with("metadata.json")) {
+            bytes.erase(at, bytes.find('\n', at) - at);
+          }
+        }
+        return files;
+      },
+      kSequences);
+}
+
+TEST(UndoSequences, OfOpal) {
+  testing::OpalStage stage(Disk::real(), deleting());
+  expect_random_changes_taken_back(
+      stage, "#1", [&] { return stage.session(); }, [&] { return files_below(stage.data_folder()); }, kSequences);
+}
+
+class UndoSequencesOfOpenCode : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(OpenCode, UndoSequencesOfOpenCode, ::testing::Values("files", "fresh-1.18.33"),
+                         [](const auto& of) { return of.index == 0 ? "files" : "database"; });
+
+TEST_P(UndoSequencesOfOpenCode, AreTakenBack) {
+  conformance::OpenCodeStage stage(GetParam(), Disk::real());
+  const std::string id = stage.titled(conformance::kOpenCodePlain)->identity().id;
+  expect_random_changes_taken_back(
+      stage, "#1",
+      [&]() -> SessionPtr {
+        const auto& all = stage.catalog().view()->by_id;
+        const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == id; });
+        return found == all.end() ? nullptr : found->second;
+      },
+      [&] { return stage.pieces(); }, kSequences / 2);
+}
+
+}  // namespace
+}  // namespace arborfs
