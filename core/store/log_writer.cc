@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/base/error.h"
 #include "core/os/processes.h"
@@ -14,8 +13,6 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kCompared = 1 << 20;  // bytes at a time
-/// Programs append under the lock, which this process holds: only another probe may have the log open.
-constexpr std::chrono::milliseconds kOwnMoment{20};
 
 Error torn() {
   return {Errc::io, "the written part could not be cut off again; it shows under damage/"};
@@ -23,8 +20,10 @@ Error torn() {
 
 }  // namespace
 
+// Programs append under the lock, which this process holds: only another probe may have the log open, or a program that
+// looks at descriptors in /proc keep one from its end until it runs again.
 bool LogWriter::is_open_elsewhere() const {
-  return is_open_for_writing(reader_, kOwnMoment);
+  return is_open_for_writing(reader_, kLongestWrite);
 }
 
 Result<UniqueFd> LogWriter::open(For what) {
