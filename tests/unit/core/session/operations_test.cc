@@ -75,7 +75,7 @@ TEST_F(OperationsInFolder, ManyProcessesAddAndNoneIsLost) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&, i] {
-      Operations own(folder(), disk);  // a lock of its own, as in a process of its own
+      Operations own(folder(), Disk::real());  // a lock of its own, as in a process of its own
       for (int n = 0; n < kEach; ++n) {
         own.add(append_of("s" + std::to_string(i)));
       }
