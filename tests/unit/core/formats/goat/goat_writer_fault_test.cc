@@ -10,6 +10,7 @@
 #include "tests/support/crash_disk.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/goat_acts.h"
+#include "tests/support/sanitized.h"
 
 namespace arborfs {
 namespace {
@@ -149,7 +150,7 @@ TEST_P(GoatFaultTest, TheSessionSurvivesAFailureOfEachOperation) {
   for (const Plan& plan : kPlans) {
     unsigned at = 1;
     while (at < kEnough && fails_at(GetParam(), plan, at)) {
-      ++at;
+      at += testing::kSanitizedShare;
     }
     EXPECT_GT(at, 2U) << "the disk is not the one that is written through";
     EXPECT_LT(at, kEnough);
@@ -217,7 +218,7 @@ TEST_P(GoatCrashTest, TheSessionSurvivesAPowerCutAnywhere) {
   constexpr unsigned kEnough = 200;
   unsigned behind = 0;
   while (behind < kEnough && loses_power(GetParam(), behind)) {
-    ++behind;
+    behind += testing::kSanitizedShare;
   }
   EXPECT_GT(behind, 1U);
   EXPECT_LT(behind, kEnough);
