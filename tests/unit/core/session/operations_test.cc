@@ -1,5 +1,4 @@
 // The list of what arborfs changed: its lines, its bound, and what many writers and failures leave of it.
-#include "core/base/hash.h"
 #include "core/session/operations.h"
 
 #include <gmock/gmock.h>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/temp_store.h"
 
