@@ -209,7 +209,7 @@ Result<void> Operations::open() {
 
 /// Another process may have replaced the file, or removed it. A line that a failed write has torn stays one of its own.
 Result<void> Operations::append(const std::string& line) {
-  for (;;) {
+  for (;; file_.reset()) {
     RETURN_IF_ERROR(file_ ? Result<void>() : open());
     const FolderLock lock(file_->fd(), kLineWait);
     if (!lock.is_held()) {
@@ -217,7 +217,6 @@ Result<void> Operations::append(const std::string& line) {
     }
     ASSIGN_OR_RETURN(const auto stat, file_->stat());
     if (stat.links == 0) {
-      file_.reset();
       continue;
     }
     ASSIGN_OR_RETURN(const auto last, file_->read(stat.size - (stat.size == 0 ? 0 : 1), 1));
