@@ -79,17 +79,28 @@ Result<void> StateFolder::replace(const std::string& log_name, std::string_view 
   return replace_private_file(disk_, folder, name, text, sync);
 }
 
+/// Another process may have replaced the file, or removed it.
+Result<FileStat> StateFolder::open_to_update(const std::string& name) {
+  if (updated_ && updated_name_ == name) {
+    ASSIGN_OR_RETURN(const auto stat, updated_->stat());
+    if (stat.links != 0) {
+      return stat;
+    }
+  }
+  updated_.reset();
+  ASSIGN_OR_RETURN(const auto folder, open());
+  ASSIGN_OR_RETURN(auto fd, disk_.open_update(folder, name));
+  updated_.emplace(File::of(std::move(fd)));
+  updated_name_ = name;
+  return updated_->stat();
+}
+
 bool StateFolder::update(const std::string& log_name, std::size_t most,
                          const std::function<std::string(std::string_view text)>& change) {
-  const auto folder = open();
-  auto fd = folder ? disk_.open_update(*folder, name_of(log_name)) : Result<UniqueFd>(folder.error());
-  if (!fd) {
-    return false;
-  }
-  const File file = File::of(*std::move(fd));
-  std::string text(most, '\0');
-  const auto got = file.read_at(0, text);
-  return got && disk_.write_at(file.fd(), change(std::string_view(text).substr(0, *got)), 0);
+  const std::lock_guard lock(mutex_);
+  const auto stat = open_to_update(name_of(log_name));
+  const auto text = stat ? updated_->read(0, std::min<std::uint64_t>(stat->size, most)) : stat.error();
+  return text && disk_.write_at(updated_->fd(), change(*text), 0);
 }
 
 void StateFolder::remove(const std::string& log_name) {
@@ -498,30 +509,56 @@ Result<void> ErasedEntries::replace(const Dir& folder, const std::string& name, 
 Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
   Disk& disk = written_.disk();
   const std::lock_guard alone(mutex_);
-  ASSIGN_OR_RETURN(const auto folder, written_.make());
+  const std::string name = written_.name_of(log_name);
+  if (!appended_ || appended_->name != name || !is_in_place(*appended_)) {
+    appended_.reset();
+    ASSIGN_OR_RETURN(auto folder, written_.make());
+    appended_.emplace(Appended{name, std::move(folder), std::nullopt});
+  }
+  const Dir& folder = appended_->folder;
   const FolderLock lock(folder);
   if (!lock.is_held()) {
     return locked();
   }
-  const std::string name = written_.name_of(log_name);
   if (lines.size() > 2 * kKeptBytes) {
     return replace_private_file(disk, folder, name, newest(lines, kKeptBytes));
   }
-  auto fd = disk.open_append(folder, name);
-  if (!fd && fd.error().code == Errc::not_found) {
-    written_.make_room(folder);
-    fd = disk.create(folder, name, kPrivate);
-  }
-  if (!fd) {
-    return fd.error();
-  }
-  RETURN_IF_ERROR(write_all(disk, fd->get(), lines));
-  ASSIGN_OR_RETURN(const auto st, folder.stat(name));
+  RETURN_IF_ERROR(open_appended());
+  RETURN_IF_ERROR(write_all(disk, appended_->file->fd(), lines));
+  ASSIGN_OR_RETURN(const auto st, appended_->file->stat());
   if (st.size <= 2 * kKeptBytes) {
     return {};
   }
   ASSIGN_OR_RETURN(const auto bytes, read_newest(folder, name, kMostRead));
   return replace_private_file(disk, folder, name, newest(bytes, kKeptBytes));
+}
+
+/// False if another folder has its path now.
+bool ErasedEntries::is_in_place(const Appended& file) const {
+  const auto there = Dir::stat_root(written_.path());
+  const auto here = file.folder.stat();
+  return there && here && there->same_file(*here);
+}
+
+/// Under the lock. Another process may have replaced the file, or removed it.
+Result<void> ErasedEntries::open_appended() {
+  Appended& to = *appended_;
+  if (to.file) {
+    ASSIGN_OR_RETURN(const auto st, to.file->stat());
+    if (st.links != 0) {
+      return {};
+    }
+    to.file.reset();
+  }
+  Disk& disk = written_.disk();
+  auto fd = disk.open_append(to.folder, to.name);
+  if (!fd && fd.error().code == Errc::not_found) {
+    written_.make_room(to.folder);
+    fd = disk.create(to.folder, to.name, kPrivate);
+  }
+  ASSIGN_OR_RETURN(auto opened, std::move(fd));
+  to.file.emplace(File::of(std::move(opened)));
+  return {};
 }
 
 void ErasedEntries::acknowledge(const std::string& log_name, std::string_view lines) {

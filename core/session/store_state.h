@@ -56,12 +56,15 @@ class StateFolder {
     std::string text;
     std::uint64_t number = 0;  // rises with each change
   };
+  [[nodiscard]] Result<FileStat> open_to_update(const std::string& name);
   const std::string path_;
   const std::string store_key_;
   Disk& disk_;
   const std::size_t most_;
   const bool ages_;
   mutable std::mutex mutex_;                   // a leaf
+  std::string updated_name_;                   // guarded by mutex_
+  std::optional<File> updated_;                // update()'s last file, which stays open; guarded by mutex_
   std::map<std::string, InMemory> in_memory_;  // by log name; guarded by mutex_
   std::uint64_t last_number_ = 0;              // guarded by mutex_
 };
@@ -203,15 +206,24 @@ class ErasedEntries {
 
  private:
   using Entries = std::vector<Kept>;
+  /// The file of written/ to which was appended last: it stays open.
+  struct Appended {
+    std::string name;
+    Dir folder;
+    std::optional<File> file;
+  };
+  [[nodiscard]] bool is_in_place(const Appended& file) const;
+  Result<void> open_appended();
   [[nodiscard]] std::string erased_name(const std::string& log_name) const;
   Result<void> append_written(const std::string& log_name, std::string_view lines);
   Result<void> replace(const Dir& folder, const std::string& name, const Entries& entries) const;
   Result<bool> note_lost(const std::string& log_name, const LogIndex& index, const std::function<bool()>& is_current);
   StateFolder written_;
   StateFolder erased_;
-  std::mutex mutex_;              // one change of written/ at a time; not a leaf
-  std::mutex warned_mutex_;       // a leaf
-  std::set<std::string> warned_;  // logs whose last comparison failed; guarded by warned_mutex_
+  std::mutex mutex_;                  // one change of written/ at a time; not a leaf
+  std::optional<Appended> appended_;  // guarded by mutex_
+  std::mutex warned_mutex_;           // a leaf
+  std::set<std::string> warned_;      // logs whose last comparison failed; guarded by warned_mutex_
 };
 
 struct StoreState {
