@@ -33,6 +33,10 @@ std::string_view damage_word(Damage::Kind kind) {
 LogIndex::LogIndex(std::unique_ptr<IndexState> state) : state_(std::move(state)) {}
 LogIndex::~LogIndex() = default;
 
+Result<bool> LogIndex::is_as_read(const LogSource& /*log*/) const {
+  return false;
+}
+
 Result<LogIndex::GrowthPtr> LogIndex::read_growth(const LogSource& /*log*/) const {
   return GrowthPtr();
 }

@@ -177,6 +177,9 @@ class LogIndex {
   /// log must be indexed again from the start, if earlier entries would now be read differently, and always for a
   /// format that cannot detect that. Errors: io, interrupted.
   [[nodiscard]] virtual Result<GrowthPtr> read_growth(const LogSource& log) const;
+  /// True if read_growth() would find that neither was anything added nor were earlier entries changed; it is the
+  /// cheaper question. False also if that cannot be told. Errors: io, interrupted.
+  [[nodiscard]] virtual Result<bool> is_as_read(const LogSource& log) const;
   /// The offsets, lengths and types of the entries in `growth`; ids, parents and times are not set.
   [[nodiscard]] virtual std::vector<Entry> new_entries(const Growth& growth) const;
   virtual void apply(GrowthPtr growth);

@@ -113,7 +113,8 @@ void LogWindow::make_room(std::size_t keep_from, std::size_t kept, std::size_t c
     std::memmove(buffer_.get(), buffer_.get() + keep_from, kept);
     return;
   }
-  std::unique_ptr<char[]> larger(new char[capacity + kPadding]());
+  auto larger = std::make_unique_for_overwrite<char[]>(capacity + kPadding);
+  std::memset(larger.get() + capacity, 0, kPadding);
   if (kept != 0) {
     std::memcpy(larger.get(), buffer_.get() + keep_from, kept);
   }

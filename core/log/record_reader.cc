@@ -241,6 +241,7 @@ class GrowingIndex final : public LogIndex {
  public:
   explicit GrowingIndex(std::unique_ptr<GrowingState> state) : LogIndex(std::move(state)) {}
   [[nodiscard]] Result<GrowthPtr> read_growth(const LogSource& log) const override;
+  [[nodiscard]] Result<bool> is_as_read(const LogSource& log) const override;
   [[nodiscard]] std::vector<Entry> new_entries(const Growth& growth) const override;
   void apply(GrowthPtr growth) override;
   [[nodiscard]] bool only_grows() const override { return true; }
@@ -281,6 +282,21 @@ Result<LogIndex::GrowthPtr> GrowingIndex::read_growth(const LogSource& log) cons
                    part->fingerprint.after_growth(window, part->scan->slot_end(), part->resume.offset));
   part->scanned_size = size;
   return GrowthPtr(std::move(part));
+}
+
+Result<bool> GrowingIndex::is_as_read(const LogSource& log) const {
+  const std::uint64_t resume = known().resume.offset;
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  if (size != known().scanned_size || size > resume + 1) {
+    return false;
+  }
+  LogWindow window(log, size, {}, kCheckStep);
+  ASSIGN_OR_RETURN(const auto behind, window.view(resume, size - resume));
+  if (size > resume && behind != "\n") {  // of the last line, before which a scan may stop
+    return false;
+  }
+  ASSIGN_OR_RETURN(const auto now, GrowthFingerprint::of(window, known().scan->slot_end(), resume));
+  return now.slot == known().fingerprint.slot && now.has_same_bytes(known().fingerprint);
 }
 
 std::vector<Entry> GrowingIndex::new_entries(const Growth& growth) const {

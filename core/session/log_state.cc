@@ -182,7 +182,11 @@ bool LogState::is_current(const FileStat& st, Depth wanted) const {
 }
 
 bool LogState::is_same_after_all(const LogPlace& place, const FileStat& st, Depth wanted) const {
-  if (!has_head || !index || !mark || !(st == head.stat) || !has(wanted) || !is_still_of(mark, *log)) {
+  if (!has_head || !index || !(st == head.stat) || !has(wanted)) {
+    return false;
+  }
+  const auto is_as_read = mark || log->is_decoded() ? Result<bool>(is_still_of(mark, *log)) : index->is_as_read(*log);
+  if (!is_as_read || !*is_as_read) {
     return false;
   }
   const auto now = current_slot();
