@@ -266,7 +266,8 @@ Liveness check_liveness(const Session& session, const Catalog& catalog, const Ag
       session.note_live();
     }
   }
-  const auto now = folder ? store.stat(place, &*folder) : Result<FileStat>(folder.error());
+  const bool needs_stat = folder && !look.is_empty();  // else only the names in arguments count
+  const auto now = needs_stat ? store.stat(place, &*folder) : Result<FileStat>(Errc::not_found, "");
   take_reasons(session, now ? *now : session.stat(), catalog, look, found);
   take_proofs(look.proofs(session), found);
   return found;
