@@ -94,8 +94,9 @@ struct Format {
   /// The JSON that `append` takes for the output of a call; null if such an output behind the call would not be sent as
   /// its result.
   std::string (*output_json)(const TurnPart& call, std::string_view output) = nullptr;
-  bool takes_notes = false;  // `append` takes {"note":...}: words for the model that are no message
-  bool has_cwd = true;       // false: its sessions do not record a working directory
+  bool queues_messages = false;  // `append` takes {"queue":...}: a message that the agent itself runs next
+  bool takes_notes = false;      // `append` takes {"note":...}: words for the model that are no message
+  bool has_cwd = true;           // false: its sessions do not record a working directory
   /// True if a change can be read only some milliseconds after its event. SQLite writes a commit to the -wal, which
   /// causes an event, and only then to the shared memory, which causes none.
   bool changes_show_late = false;

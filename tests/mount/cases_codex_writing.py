@@ -119,6 +119,28 @@ def test_codex_thread_is_continued(case):
     equal({path: state for path, state in rollouts(codex).items() if path in before}, before, "the other files")
 
 
+def test_message_waits_in_the_queue_of_a_thread_that_codex_holds(case):
+    """A message for the queue is a row that Codex takes from there, from the mount and the command line; no log changes."""
+    codex = codex_dir(case)
+    before = rollouts(codex)
+    with closing(sqlite3.connect(codex / "queue_1.sqlite")) as database:
+        database.executescript(
+            "CREATE TABLE queued_items (id TEXT PRIMARY KEY NOT NULL, thread_id TEXT NOT NULL, payload_json TEXT NOT NULL,"
+            " queue_order INTEGER NOT NULL, created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL)")
+    (codex / "thread-writer-locks").mkdir()
+    with case.mount(f"store=codex={codex}") as mount, (codex / "thread-writer-locks" / f"{REVERTED}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = mount / "by-id" / REVERTED
+        answer_of(folder / "append", '{"queue":"Check the tests"}\n')
+        case.arborfs("append", "--queue", REVERTED, "And then?", f"--store=codex={codex}")
+        with closing(sqlite3.connect(codex / "queue_1.sqlite")) as database:
+            waiting = database.execute("SELECT thread_id, payload_json FROM queued_items ORDER BY queue_order").fetchall()
+        equal([(thread, json.loads(payload)["UserInput"]["content"][0]["text"]) for thread, payload in waiting],
+              [(REVERTED, "Check the tests"), (REVERTED, "And then?")])
+        fails_with(errno.EINVAL, lambda: answer_of(folder / "append", '{"queue":""}\n'))
+    equal(rollouts(codex), before, "the threads")
+
+
 def test_codex_thread_goes_back_and_returns(case):
     """branch makes a segment that the row names; the other branch is one command away."""
     codex = codex_dir(case)

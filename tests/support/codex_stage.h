@@ -164,6 +164,23 @@ class CodexStage {
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
+  /// Codex's queue of messages, and a query on it.
+  [[nodiscard]] std::string queue() const { return home() + "/queue_1.sqlite"; }
+  void make_queue() const { SqliteProgram(queue()).run(kQueueSchema); }
+  std::string queued(const std::string& sql) const { return SqliteProgram(queue()).run(sql); }
+  static constexpr const char* kQueueSchema =
+      "CREATE TABLE queued_items (id TEXT PRIMARY KEY NOT NULL, thread_id TEXT NOT NULL, payload_json TEXT NOT NULL, "
+      "queue_order INTEGER NOT NULL, created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL);"
+      "CREATE UNIQUE INDEX by_order ON queued_items(thread_id, queue_order);"
+      "CREATE TABLE queued_thread_revisions (revision INTEGER PRIMARY KEY AUTOINCREMENT, thread_id TEXT NOT NULL "
+      "UNIQUE);"
+      "CREATE TRIGGER after_insert AFTER INSERT ON queued_items BEGIN INSERT INTO queued_thread_revisions(thread_id) "
+      "VALUES(NEW.thread_id) ON CONFLICT(thread_id) DO UPDATE SET revision = (SELECT coalesce(max(revision), 0) + 1 "
+      "FROM queued_thread_revisions); END;"
+      "CREATE TRIGGER after_delete AFTER DELETE ON queued_items BEGIN INSERT INTO queued_thread_revisions(thread_id) "
+      "VALUES(OLD.thread_id) ON CONFLICT(thread_id) DO UPDATE SET revision = (SELECT coalesce(max(revision), 0) + 1 "
+      "FROM queued_thread_revisions); END;";
+
   /// The columns that arborfs reads or sets, of the schema of 0.171.
   static constexpr const char* kSchema =
       "CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, created_at INTEGER NOT NULL, "

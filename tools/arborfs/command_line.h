@@ -67,6 +67,7 @@ struct CommandLine {
   bool force = false;
   bool pin = false;        // branch
   bool note = false;       // append
+  bool queue = false;      // append
   bool repair = false;     // doctor
   bool dry_run = false;    // doctor, prune, relocate, rewind, trash
   bool yes = false;        // rm, prune, trash

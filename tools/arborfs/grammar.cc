@@ -286,7 +286,10 @@ void Grammar::add_writing() {
   append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")
       ->option_text("ENTRY")
       ->check(needs("an entry"));
-  append->add_flag("--note", into_.note, "Append TEXT as a note that the model reads before the next prompt");
+  auto* const note =
+      append->add_flag("--note", into_.note, "Append TEXT as a note that the model reads before the next prompt");
+  append->add_flag("--queue", into_.queue, "Leave TEXT in the agent's own queue: the agent runs it as its next turn")
+      ->excludes(note);
   CLI::App* branch = durable(add_change("branch", run_branch, "Move the leaf, where the next append goes"));
   branch->add_option("TARGET", into_.entry, std::string(kEntryHelp) + ", or 'root'")
       ->required()

@@ -229,16 +229,19 @@ int run_append(const CommandLine& line, Terminal& io) {
   if (!text) {
     return fail(io, text.error());
   }
-  if (line.note) {
+  if (line.note || line.queue) {
     const Format& format = opened->of.session->format();
-    if (format.is_writable() && !format.takes_notes) {
-      return fail(io, {Errc::unsupported, "sessions of " + std::string(format.agent) +
-                                              " take no notes for the model; append a message without --note"});
+    if (format.is_writable() && !(line.note ? format.takes_notes : format.queues_messages)) {
+      return fail(io,
+                  {Errc::unsupported, "sessions of " + std::string(format.agent) +
+                                          (line.note ? " take no notes for the model; append a message without --note"
+                                                     : " have no queue; append a message without --queue")});
     }
+    const char* const member = line.note ? "note" : "queue";
     text->resize(text->size() - (text->ends_with('\n') ? 1 : 0));
-    text = text->empty() ? R"({"note":""})" : command_json({{"note", *text}}, false);
+    text = text->empty() ? std::string("{\"") + member + "\":\"\"}" : command_json({{member, *text}}, false);
   }
-  const bool is_json = line.note || JsonCommand::is_one(*text);
+  const bool is_json = line.note || line.queue || JsonCommand::is_one(*text);
   return change({"append", std::move(*text), is_json, *target}, "id", *opened, line, io);
 }
 

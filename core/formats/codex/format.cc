@@ -22,6 +22,8 @@ constexpr std::string_view kAppendUsage =
     "  {\"role\":\"user\",\"content\":\"...\"}   a message of the user or, after one, of the assistant\n"
     "  {\"type\":\"function_call\",...}        a call: name, arguments (a text), call_id; after it its output:\n"
     "  {\"type\":\"function_call_output\",\"call_id\":\"...\",\"output\":\"...\"}\n"
+    "  {\"queue\":\"text\"}                    alone: Codex runs it as the next turn, also of a thread that is open in "
+    "it\n"
     "Content is a text or a list of {\"type\":\"text\",\"text\":...} and, of the user, "
     "{\"type\":\"input_image\",\"image_url\":...}.\n"
     "Each message of the user begins a turn. Several JSON objects, one per line and in one write, are appended "
@@ -53,7 +55,8 @@ const Format& format() {
                              .programs = &kAgent,
                              .resume = &kResume,
                              .usages = kUsages,
-                             .pairing = {.calls = true, .results = true}};
+                             .pairing = {.calls = true, .results = true},
+                             .queues_messages = true};
   return format;
 }
 

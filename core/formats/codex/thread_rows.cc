@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/json/document.h"
 #include "core/sqlite/database.h"
 #include "core/store/log_writer.h"
+#include "core/write/new_file.h"
 
 namespace arborfs::codex {
 namespace {
@@ -242,6 +244,52 @@ Result<std::vector<Effect>> set_pinned(const ThreadStore& store, const std::stri
                                "UPDATE threads SET thread_section_id = NULL, section_position = NULL, "
                                "section_entered_at_ms = NULL WHERE id = ?1");
   return done ? Result<std::vector<Effect>>({*std::move(done)}) : done.error();
+}
+
+namespace {
+
+constexpr const char* kQueueTable = "queued_items";
+constexpr std::int64_t kMostQueued = 100;  // for one thread
+
+Error no_queue(const std::string& path) {
+  return {Errc::not_found, "Codex has no queue " + path + "; start Codex 0.149 or later once"};
+}
+
+}  // namespace
+
+Result<Queued> queue_message(const ThreadStore& store, const std::string& thread, std::string_view text, bool sync) {
+  const std::string path = store.paths().agent_dir + "/queue_1.sqlite";
+  if (const auto there = Dir::stat_root(path); !there) {
+    return there.error().code == Errc::not_found ? no_queue(path) : there.error();
+  }
+  ASSIGN_OR_RETURN(auto change,
+                   Transaction::begin(path, sync ? Transaction::Sync::full : Transaction::Sync::left_to_kernel));
+  ASSIGN_OR_RETURN(const auto columns, change.connection().columns_of(kQueueTable));
+  if (columns !=
+      std::set<std::string>{"id", "thread_id", "payload_json", "queue_order", "created_at_ms", "updated_at_ms"}) {
+    return Error{Errc::unsupported, "this version of arborfs does not know the schema of " + path +
+                                        " and does not change it; use: codex queue --thread " + thread};
+  }
+  const std::int64_t time_ms = now_ms();
+  ASSIGN_OR_RETURN(auto id, new_uuid_of_time(time_ms));
+  ASSIGN_OR_RETURN(const auto client, new_uuid_of_time(time_ms));
+  const std::string content =
+      json::Text::object().add("type", "text").add("text", text).add_json("text_elements", "[]").str();
+  const std::string input =
+      json::Text::object().add_json("content", "[" + content + "]").add("client_id", client).str();
+  const std::string payload = json::Text::object().add_json("UserInput", input).str();
+  change.record(kQueueTable);
+  RETURN_IF_ERROR(change.connection().execute(
+      "INSERT INTO queued_items(id, thread_id, payload_json, queue_order, created_at_ms, updated_at_ms) SELECT ?1, ?2, "
+      "?3, (SELECT coalesce(max(queue_order), -1) + 1 FROM queued_items WHERE thread_id = ?2), ?4, ?4 WHERE (SELECT "
+      "count(*) FROM queued_items WHERE thread_id = ?2) < ?5",
+      id, thread, payload, time_ms, kMostQueued));
+  if (change.connection().rows_changed() == 0) {
+    return Error{Errc::busy, "100 messages wait in Codex's queue for this thread, its most; let it run some first"};
+  }
+  Effect effect = effect_of_rows(path, change.changeset());
+  RETURN_IF_ERROR(change.commit());
+  return Queued{std::move(id), std::move(effect)};
 }
 
 /// The row changes first, but is committed last: until then, it can still be undone.

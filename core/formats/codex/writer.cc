@@ -240,8 +240,45 @@ void Writer::take_back_parts() {
   threads_.take_back_parts(kAgentName);
 }
 
+namespace {
+
+/// The text of {"queue":"text"}; nothing for another command. Errors: invalid_argument.
+Result<std::optional<std::string>> message_to_queue(const AppendText& text) {
+  std::optional<std::string> message;
+  std::size_t others = 0;
+  const auto take = [&](const json::Value& object) -> Result<void> {
+    const json::Value* const queued = json::member(object, "queue");
+    others += queued == nullptr || object.MemberCount() > 1 ? 1 : 0;
+    if (queued == nullptr) {
+      return {};
+    }
+    if (message || !queued->IsString() || queued->GetStringLength() == 0) {
+      return {Errc::invalid_argument, "\"queue\" is one text, which is not empty"};
+    }
+    message = json::as_string(*queued);
+    return {};
+  };
+  if (text.is_json) {
+    RETURN_IF_ERROR(each_object(text.text, take));
+  }
+  if (message && (others > 0 || !text.at.empty())) {
+    return Error{
+        Errc::invalid_argument,
+        "a message for Codex's queue goes alone, and to the thread, not to a branch; write {\"queue\":\"...\"}"};
+  }
+  return message;
+}
+
+}  // namespace
+
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText text) {
   RETURN_IF_ERROR(check_writable(session->format()));
+  ASSIGN_OR_RETURN(const auto message, message_to_queue(text));
+  if (message) {
+    ASSIGN_OR_RETURN(auto queued, queue_message(threads_of(*session), session->stem(), *message, syncs()));
+    note_effects(*session, "append", {std::move(queued.effect)});
+    return AppendResult{std::move(queued.id), ""};
+  }
   ASSIGN_OR_RETURN(const auto turns, new_turns(text));
   AppendResult result;
   Command command;
@@ -257,6 +294,10 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
 }
 
 Result<void> Writer::check_json(const SessionPtr& session, std::string_view text) {
+  ASSIGN_OR_RETURN(const auto message, message_to_queue({std::string(text), true, ""}));
+  if (message) {
+    return check_writable(session->format());
+  }
   ASSIGN_OR_RETURN(const auto turns, new_turns({std::string(text), true, ""}));
   return check(session, turns.force);
 }

@@ -72,6 +72,7 @@ TEST_F(CommandWriteTest, AppendTakesANoteForAgentsThatHaveThem) {
   EXPECT_EQ(note(""), kFailed);
   EXPECT_THAT(err(), HasSubstr("a note is a text that is not blank"));
   expect_refused({"append", "--note", kId, "x"}, "sessions of omp take no notes for the model");
+  expect_refused({"append", "--queue", kId, "x"}, "sessions of omp have no queue");
 }
 
 TEST_F(CommandWriteTest, AppendDoesNotReadFromATerminalUnasked) {

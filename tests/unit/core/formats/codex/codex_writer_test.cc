@@ -13,7 +13,9 @@
 
 #include "core/json/document.h"
 #include "tests/support/child.h"
+#include "tests/support/codex_acts.h"
 #include "tests/support/codex_stage.h"
+#include "tests/support/undone.h"
 
 namespace arborfs {
 namespace {
@@ -331,6 +333,49 @@ TEST_F(CodexWriting, ALoadedThreadIsNeverAppendedTo) {
     ::close(ready[0]);
     ::close(ready[1]);
   }
+}
+
+/// The rows are as `codex queue` writes them (H8).
+TEST_F(CodexWriting, AMessageWaitsInTheQueueAlsoOfAThreadThatIsLoaded) {
+  stage_.make_queue();
+  const auto logs = testing::codex_logs(stage_);
+  CodexStage::put(stage_.lock_of(kPaginated), "");
+  UniqueFd holder(::open(stage_.lock_of(kPaginated).c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(holder.get(), LOCK_EX), 0);
+  EXPECT_EQ(append("beside it").error().code, Errc::busy);
+  const auto first = append(R"({"queue":"Check \"it\""})");
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = append(R"({"queue":"And then?"})");
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(stage_.queued("SELECT id, thread_id, queue_order, created_at_ms = updated_at_ms FROM queued_items"),
+            first->id + "|" + kPaginated + "|0|1\n" + second->id + "|" + kPaginated + "|1|1\n");
+  const std::string payload = stage_.queued("SELECT payload_json FROM queued_items WHERE queue_order = 0");
+  EXPECT_THAT(payload,
+              StartsWith(R"({"UserInput":{"content":[{"type":"text","text":"Check \"it\"","text_elements":[]}],)"
+                         R"("client_id":")"));
+  EXPECT_THAT(payload, EndsWith("\"}}\n"));
+  EXPECT_EQ(stage_.queued("SELECT thread_id, revision > 1 FROM queued_thread_revisions"),
+            std::string(kPaginated) + "|1\n");
+  EXPECT_EQ(testing::codex_logs(stage_), logs);
+  holder.reset();
+  EXPECT_TRUE(testing::undo_last(stage_.writer()));
+  EXPECT_EQ(stage_.queued("SELECT id FROM queued_items"), first->id + "\n");
+}
+
+TEST_F(CodexWriting, TheQueueIsOfOneMessageAtATimeAndOfItsKnownSchemaAlone) {
+  EXPECT_THAT(append(R"({"queue":"text"})").error().message, HasSubstr("start Codex 0.149 or later once"));
+  stage_.make_queue();
+  for (const char* wrong : {R"({"queue":""})", R"({"queue":7})", R"({"queue":"a","force":true})",
+                            R"({"queue":"a"}{"queue":"b"})", R"({"queue":"a"}{"role":"user","content":"b"})"}) {
+    EXPECT_EQ(append(wrong).error().code, Errc::invalid_argument) << wrong;
+  }
+  stage_.queued(
+      "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99) INSERT INTO queued_items "
+      "SELECT 'q' || i, '" +
+      std::string(kPaginated) + "', '{}', i, 1, 1 FROM n");
+  EXPECT_EQ(append(R"({"queue":"text"})").error().code, Errc::busy);
+  stage_.queued("ALTER TABLE queued_items ADD COLUMN another TEXT");
+  EXPECT_EQ(append(R"({"queue":"text"})").error().code, Errc::unsupported);
 }
 
 TEST_F(CodexWriting, AThreadThatCodexDoesNotOpenIsNotAppendedTo) {
