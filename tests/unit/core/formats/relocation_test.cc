@@ -19,7 +19,7 @@
 #include "tests/support/generated_store.h"
 #include "tests/support/killed_acts.h"
 #include "tests/support/paths.h"
-#include "tests/support/sqlite_program.h"
+#include "tests/support/store_files.h"
 #include "tests/support/temp_store.h"
 
 namespace arborfs {
@@ -27,43 +27,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AnyOf;
+using testing::Files;
+using testing::files_in;
 using ::testing::HasSubstr;
 using testing::TempStore;
-
-/// Bytes and time of each file, by its path; of a database, its rows.
-using Files = std::map<std::string, std::string>;
-
-bool is_database(const fs::path& path) {
-  return path.extension() == ".db" || path.extension() == ".sqlite";
-}
-
-std::string rows_of(const fs::path& path) {
-  testing::SqliteProgram program(path.string());
-  std::string rows;
-  for (const char* table : {"session", "project", "message", "part", "threads"}) {
-    const bool has_table =
-        program.run("SELECT name FROM sqlite_master WHERE name = '" + std::string(table) + "'") != "";
-    rows += has_table ? program.run("SELECT * FROM " + std::string(table) + " ORDER BY 1") : "";
-  }
-  return rows;
-}
-
-Files files_in(const fs::path& dir) {
-  Files files;
-  for (const auto& entry : fs::recursive_directory_iterator(dir)) {
-    const std::string name = entry.path().string();
-    const bool is_of_lock = name.ends_with("-wal") || name.ends_with("-shm") || name.ends_with(".jsonl.lock");
-    if (!entry.is_regular_file() || is_of_lock) {  // goat's lock stays, as goat leaves it
-      continue;
-    }
-    std::ifstream in(entry.path(), std::ios::binary);
-    const auto time = fs::last_write_time(entry.path()).time_since_epoch().count();
-    files[name] = is_database(entry.path())
-                      ? rows_of(entry.path())
-                      : std::to_string(time) + " " + std::string{std::istreambuf_iterator(in), {}};
-  }
-  return files;
-}
 
 /// An agent's folder, as after a new start of arborfs.
 struct Opened {
