@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -255,6 +256,14 @@ Result<std::vector<Operation>> Operations::all() const {
   return found;
 }
 
+std::size_t OperationGroup::sessions() const {
+  std::set<std::string> ids;
+  for (const Operation& part : parts) {
+    ids.insert(part.session);
+  }
+  return ids.size();
+}
+
 std::vector<OperationGroup> grouped_operations(const std::vector<Operation>& all) {
   std::vector<OperationGroup> groups;
   std::map<std::string, std::size_t> by_id;
@@ -282,8 +291,8 @@ std::string operations_text(const std::vector<OperationGroup>& groups) {
     const Operation& first = group.first();
     const std::string name = first.title.empty() ? first.session : first.session + " (" + first.title + ")";
     std::string line = local_time(first.time_ms, "%Y-%m-%d %H:%M:%S") + "  " + first.id + "  " + first.verb;
-    if (group.parts.size() > 1) {
-      line += "  " + counted(group.parts.size(), "session");
+    if (group.sessions() > 1) {
+      line += "  " + counted(group.sessions(), "session");
     } else if (!name.empty()) {
       line += "  " + first.agent + "  " + visible_line(name, kShownName);
     }

@@ -51,6 +51,8 @@ struct OperationGroup {
   [[nodiscard]] const Operation& first() const { return parts.front(); }
   /// "" if it can be taken back, as far as its lines say.
   [[nodiscard]] std::string cannot() const;
+  /// Of how many sessions it is.
+  [[nodiscard]] std::size_t sessions() const;
 };
 
 class Operations {

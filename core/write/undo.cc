@@ -455,8 +455,8 @@ class Undo {
 std::string sentence_of(const OperationGroup& group) {
   const Operation& first = group.first();
   std::string words = "took back '" + first.verb + "'";
-  if (group.parts.size() > 1) {
-    return words + " of " + counted(group.parts.size(), "session");
+  if (group.sessions() > 1) {
+    return words + " of " + counted(group.sessions(), "session");
   }
   if (!first.session.empty()) {
     words += " of the session " + first.session + (first.title.empty() ? "" : " (" + first.title + ")");

@@ -164,6 +164,12 @@ inline const CodexAct kCodexActs[] = {
        return stage.query("SELECT section_position FROM threads WHERE thread_section_id IS NOT NULL") == "1000000\n";
      },
      false, true},
+    {"queue", kPaginated, [](CodexStage& stage) { stage.make_queue(); },
+     [](CodexStage& stage) { return append_to_codex(stage, kPaginated, R"({"queue":"what was written"})"); },
+     [](CodexStage& stage) {
+       return stage.queued("SELECT count(*) FROM queued_items WHERE payload_json LIKE '%what was written%'") == "1\n";
+     },
+     false, true},
     {"remove", kPaginated, nothing_before, remove_from_codex, is_in_codex_trash},
     {"remove to another file system", kPaginated, nothing_before, remove_from_codex, is_in_codex_trash, true},
     {"remove of two segments", kPaginated, with_two_branches, remove_from_codex, is_in_codex_trash},
