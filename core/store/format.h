@@ -94,7 +94,6 @@ struct Format {
   /// The JSON that `append` takes for the output of a call; null if such an output behind the call would not be sent as
   /// its result.
   std::string (*output_json)(const TurnPart& call, std::string_view output) = nullptr;
-  bool keeps_a_tag = false;      // its sessions hold one tag, which the agent shows (Writer::set_own_tag)
   bool queues_messages = false;  // `append` takes {"queue":...}: a message that the agent itself runs next
   bool takes_notes = false;      // `append` takes {"note":...}: words for the model that are no message
   bool has_cwd = true;           // false: its sessions do not record a working directory

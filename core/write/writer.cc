@@ -337,18 +337,11 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
   return pass(mark_name(mark), &Writer::set_mark, session, mark, is_set, force);
 }
 
-Result<void> Writer::set_own_tag(const SessionPtr& session, const std::string& tag) {
-  return pass("tags", &Writer::set_own_tag, session, tag);
-}
-
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
-  const auto has = [](const Notes::Tags& tags, const std::string& tag) {
-    return std::find(tags.begin(), tags.end(), tag) != tags.end();
-  };
-  const Operations::Together one(catalog_.operations(), "tags");
-  const std::string own = session->tag();
-  if (check_tag(own) && (has(change.remove, own) || (change.clears && !has(change.add, own)))) {
-    RETURN_IF_ERROR(set_own_tag(session, ""));
+  if (const std::string own = session->tag();
+      !own.empty() && std::find(change.remove.begin(), change.remove.end(), own) != change.remove.end()) {
+    return Error{Errc::unsupported, "the tag '" + own + "' is " + std::string(session->agent()) +
+                                        "'s own, which arborfs only reads; take it away there"};
   }
   const NotedPtr before = session->noted();
   const auto noted = catalog_.notes().change_tags(Notes::key_of(*session), change, syncs());
@@ -358,9 +351,6 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
   }
   session->reload_notes();
   note_noted(*session, "tags", *before, *noted);
-  if (own.empty() && !change.add.empty() && session->format().keeps_a_tag) {
-    static_cast<void>(set_own_tag(session, change.add.front()));  // the notes have it
-  }
   return tags_of(*session, *noted);
 }
 

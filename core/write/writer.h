@@ -273,13 +273,8 @@ class Writer {
                                         std::string_view source = "user");
   /// Sets a mark by which the agent's own lists of sessions go, or takes it away; one that is as wanted stays.
   virtual Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false);
-  /// The tag that the agent itself keeps of the session; "" takes it away. Errors: unsupported without one; those of a
-  /// title.
-  virtual Result<void> set_own_tag(const SessionPtr& session, const std::string& tag);
   /// Of sessions of every agent, also of live ones: tags are no part of a log. Returns the tags after the change.
-  /// The tags are notes. A format that holds one tag (Format::keeps_a_tag) also holds the first one, so that the agent
-  /// shows it, unless its session has one or takes none now. Errors: those of Notes::change_tags; for taking away the
-  /// tag that the agent keeps, those of set_own_tag.
+  /// Errors: those of Notes::change_tags; unsupported for taking away the tag that the agent keeps itself.
   Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);
   /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.

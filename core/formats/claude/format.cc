@@ -52,7 +52,6 @@ Format make_format(std::span<const std::string_view> verbs) {
           .resume = &kResume,
           .usages = kUsages,
           .pairing = {.last_calls = true, .results = true},
-          .keeps_a_tag = true,
           .takes_notes = true};
 }
 

@@ -446,20 +446,6 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   return in_force;
 }
 
-/// As the program's library does (claude/FORMAT.md I8).
-Result<void> Writer::set_own_tag(const SessionPtr& session, const std::string& tag) {
-  RETURN_IF_ERROR(check_writable(session->format()));
-  RETURN_IF_ERROR(tag.empty() ? Result<void>() : check_tag(tag));
-  Command command;
-  command.verb = "tags";
-  command.policy = live_policy(false);
-  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
-    plan.set_tag(tag);
-    return {};
-  });
-  return changes_.make(session, std::move(command));
-}
-
 /// As the program's library does (claude/FORMAT.md I7).
 Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
   if (mark != Mark::archived) {

@@ -38,7 +38,6 @@ class Writer final : public arborfs::Writer {
                                 std::string_view source = "user") override;
   /// Sessions can be archived; a running program leaves that alone, so the session may be live.
   Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false) override;
-  Result<void> set_own_tag(const SessionPtr& session, const std::string& tag) override;
   /// With its sub-agents, and with what other folders of the program have of it.
   Result<void> remove(const SessionPtr& session, bool force = false) override;
   Result<AdoptResult> adopt(const Conversation& conversation, const std::string& agent) override;
