@@ -79,11 +79,13 @@ Result<void> StateFolder::replace(const std::string& log_name, std::string_view 
   return replace_private_file(disk_, folder, name, text, sync);
 }
 
-/// Another process may have replaced the file, or removed it.
+/// Another process may have replaced the file, or removed it. Hard links and NFS keep a link of such a file, so its
+/// path is asked.
 Result<FileStat> StateFolder::open_to_update(const std::string& name) {
   if (updated_ && updated_name_ == name) {
+    const auto named = Dir::stat_root(path_ + "/" + name);
     ASSIGN_OR_RETURN(const auto stat, updated_->stat());
-    if (stat.links != 0) {
+    if (named && named->same_file(stat)) {
       return stat;
     }
   }
@@ -544,8 +546,9 @@ bool ErasedEntries::is_in_place(const Appended& file) const {
 Result<void> ErasedEntries::open_appended() {
   Appended& to = *appended_;
   if (to.file) {
+    const auto named = to.folder.stat(to.name);
     ASSIGN_OR_RETURN(const auto st, to.file->stat());
-    if (st.links != 0) {
+    if (named && named->same_file(st)) {
       return {};
     }
     to.file.reset();
@@ -554,7 +557,8 @@ Result<void> ErasedEntries::open_appended() {
   auto fd = disk.open_append(to.folder, to.name);
   if (!fd && fd.error().code == Errc::not_found) {
     written_.make_room(to.folder);
-    fd = disk.create(to.folder, to.name, kPrivate);
+    RETURN_IF_ERROR(disk.create(to.folder, to.name, kPrivate));
+    fd = disk.open_append(to.folder, to.name);  // what is created has a place of its own to write at
   }
   ASSIGN_OR_RETURN(auto opened, std::move(fd));
   to.file.emplace(File::of(std::move(opened)));

@@ -53,6 +53,28 @@ TEST_F(ErasedEntriesTest, ErasedEntriesAreReportedAndKept) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), lines);
 }
 
+/// Copies that stay open add behind those of others, also after another one has replaced or removed their file.
+TEST_F(ErasedEntriesTest, ProcessesAddToOneFileOfCopies) {
+  const std::string state = stage_.temp().root() + "/copies";
+  ErasedEntries one(state, "store", Disk::real());
+  ErasedEntries other(state, "store", Disk::real());
+  const auto line = [](const std::string& id) { return R"({"type":"message","id":")" + id + "\"}\n"; };
+  one.acknowledge("log.jsonl", line("a1"));
+  other.acknowledge("log.jsonl", line("b1") + line("b2"));
+  one.acknowledge("log.jsonl", line("a2"));
+  EXPECT_EQ(one.written("log.jsonl"), line("a1") + line("b1") + line("b2") + line("a2"));
+  other.forget("log.jsonl", std::vector<std::string>{"b1"});
+  one.acknowledge("log.jsonl", line("a3"));
+  other.acknowledge("log.jsonl", line("b3"));
+  EXPECT_EQ(one.written("log.jsonl"), line("a1") + line("b2") + line("a2") + line("a3") + line("b3"));
+  other.forget("log.jsonl");
+  one.acknowledge("log.jsonl", line("a4"));
+  EXPECT_EQ(other.written("log.jsonl"), line("a4"));
+  fs::rename(state, state + ".old");
+  one.acknowledge("log.jsonl", line("a5"));
+  EXPECT_EQ(other.written("log.jsonl"), line("a5"));
+}
+
 /// The number of bytes that this process has read.
 std::uint64_t bytes_read() {
   std::ifstream io("/proc/self/io");
