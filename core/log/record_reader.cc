@@ -296,7 +296,8 @@ Result<bool> GrowingIndex::is_as_read(const LogSource& log) const {
     return false;
   }
   ASSIGN_OR_RETURN(const auto now, GrowthFingerprint::of(window, known().scan->slot_end(), resume));
-  return now.slot == known().fingerprint.slot && now.has_same_bytes(known().fingerprint);
+  const bool is_same = now.slot == known().fingerprint.slot && now.has_same_bytes(known().fingerprint);
+  return is_same ? known().scan->copy()->can_go_on(log, window, false) : Result<bool>(false);
 }
 
 std::vector<Entry> GrowingIndex::new_entries(const Growth& growth) const {
