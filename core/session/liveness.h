@@ -62,8 +62,8 @@ struct Liveness {
 Liveness check_liveness(const Session& session, const Catalog& catalog);
 /// The same with the caller's look at the agents of the session's store.
 Liveness check_liveness(const Session& session, const Catalog& catalog, const AgentLook& look);
-/// The same as check_liveness() for a caller that holds the log's lock. Does not wait, so `live` may mean that another
-/// process has the log open for just one write, which check_liveness() can tell.
+/// The same as check_liveness() for a caller that holds the log's lock. Waits up to kLongestWrite if another process has
+/// the log open.
 Liveness check_under_lock(const Session& session, const LogWriter& writer, const Catalog& catalog,
                           const AgentLook& look);
 std::string_view liveness_word(Liveness::State state);

@@ -20,8 +20,8 @@ Error torn() {
 
 }  // namespace
 
-// Programs append under the lock, which this process holds: only another probe may have the log open, or a program that
-// looks at descriptors in /proc keep one from its end until it runs again.
+// Programs append under the lock, which this process holds: only another probe may have the log open. A program that
+// reads /proc may hold a closed descriptor open until it is scheduled again.
 bool LogWriter::is_open_elsewhere() const {
   return is_open_for_writing(reader_, kLongestWrite);
 }
