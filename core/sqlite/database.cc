@@ -528,10 +528,10 @@ Result<void> Transaction::commit() const {
   return connection_.run("COMMIT");
 }
 
-void Transaction::record(const char* table) {
+void Transaction::record() {
   sqlite3_session* made = nullptr;
   const bool is_on = sqlite3session_create(connection_.handle(), "main", &made) == SQLITE_OK &&
-                     sqlite3session_attach(made, table) == SQLITE_OK;
+                     sqlite3session_attach(made, nullptr) == SQLITE_OK;
   recording_ = Recording(made, sqlite3session_delete);
   if (!is_on) {
     recording_.reset();

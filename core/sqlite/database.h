@@ -107,8 +107,8 @@ class Transaction {
   /// a sync failed.
   [[nodiscard]] bool is_surely_undone() const;
 
-  /// Remembers from now on which rows change, of one table or of all.
-  void record(const char* table = nullptr);
+  /// Remembers from now on which rows change.
+  void record();
   /// What changed since record(), as a changeset of SQLite (https://sqlite.org/sessionintro.html): rows that were
   /// inserted, and the former and the new values of others. "" if that cannot be known. Call it before commit().
   [[nodiscard]] std::string changeset() const;

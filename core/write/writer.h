@@ -141,7 +141,7 @@ struct AppendText {
 
 /// The place of an append in the tree.
 struct AppendResult {
-  std::string id;         // of the last entry written
+  std::string id;         // of the last entry written, or of what waits in an agent's queue
   std::string parent_id;  // of the first entry's parent, "" for a root
 };
 

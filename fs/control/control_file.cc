@@ -198,7 +198,9 @@ Result<void> ControlFile::judge_early() {
   RETURN_IF_ERROR(so_far.is_json ? Result<void>() : refuse_usage(verb, target_.subject, so_far.fresh));
   // An object may still contain "force".
   const bool may_be_forced = so_far.is_json || so_far.text.starts_with('{');
-  const bool must_check = writes_log && !is_checked;
+  // A queue also takes the message of a session that is held; the judge below looks at the whole command.
+  const bool may_be_queued = so_far.is_json && target_.subject.session->format().queues_messages;
+  const bool must_check = writes_log && !is_checked && !may_be_queued;
   RETURN_IF_ERROR(must_check ? writer.check(target_.subject.session, may_be_forced) : Result<void>());
   if (verb.judge != nullptr) {
     RETURN_IF_ERROR(verb.judge(writer, target_.subject, {so_far.text, so_far.is_json, so_far.is_whole}));

@@ -131,7 +131,8 @@ def test_message_waits_in_the_queue_of_a_thread_that_codex_holds(case):
     with case.mount(f"store=codex={codex}") as mount, (codex / "thread-writer-locks" / f"{REVERTED}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = mount / "by-id" / REVERTED
-        answer_of(folder / "append", '{"queue":"Check the tests"}\n')
+        answer_of(folder / "append", '{"queue":"Check the tests"}')
+        fails_with(errno.EBUSY, lambda: answer_of(folder / "append", '{"role":"user","content":"beside it"}'))
         case.arborfs("append", "--queue", REVERTED, "And then?", f"--store=codex={codex}")
         with closing(sqlite3.connect(codex / "queue_1.sqlite")) as database:
             waiting = database.execute("SELECT thread_id, payload_json FROM queued_items ORDER BY queue_order").fetchall()

@@ -49,6 +49,12 @@ Result<AppendResult> LogPlan::add(const NewTurns& added, const std::string& at) 
   return AppendResult{records->last_id(), std::exchange(leaf, records->last_id())};
 }
 
+Error no_thread_of_codex() {
+  return {Errc::read_only,
+          "the first line of the thread's file is no session_meta record, so Codex does not resume the thread; fork it "
+          "instead"};
+}
+
 Result<void> Editor::check(const Session::Guard& now) const {
   RETURN_IF_ERROR(check_writable(now.format()));
   RETURN_IF_ERROR(now.index().header().check_valid());
@@ -57,9 +63,7 @@ Result<void> Editor::check(const Session::Guard& now) const {
     return {};
   }
   if (active->head.kind == RolloutKind::none) {
-    return Error{Errc::read_only,
-                 "the first line of the thread's file is no session_meta record, so Codex does not "
-                 "resume the thread; fork it instead"};
+    return no_thread_of_codex();
   }
   if (active->file->is_decoded()) {
     return Error{Errc::read_only,

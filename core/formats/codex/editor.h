@@ -31,6 +31,9 @@ struct LogPlan final : Plan {
   std::string leaf;  // its id, "" for none
 };
 
+/// read_only: for a thread whose file does not begin as Codex needs it.
+Error no_thread_of_codex();
+
 class Editor final : public arborfs::Editor {
  public:
   enum class Guard : std::uint8_t {

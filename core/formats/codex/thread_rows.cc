@@ -257,7 +257,8 @@ Error no_queue(const std::string& path) {
 
 }  // namespace
 
-Result<Queued> queue_message(const ThreadStore& store, const std::string& thread, std::string_view text, bool sync) {
+Result<std::string> queue_message(const ThreadStore& store, const std::string& thread, std::string_view text,
+                                  bool sync) {
   const std::string path = store.paths().agent_dir + "/queue_1.sqlite";
   if (const auto there = Dir::stat_root(path); !there) {
     return there.error().code == Errc::not_found ? no_queue(path) : there.error();
@@ -278,7 +279,6 @@ Result<Queued> queue_message(const ThreadStore& store, const std::string& thread
   const std::string input =
       json::Text::object().add_json("content", "[" + content + "]").add("client_id", client).str();
   const std::string payload = json::Text::object().add_json("UserInput", input).str();
-  change.record(kQueueTable);
   RETURN_IF_ERROR(change.connection().execute(
       "INSERT INTO queued_items(id, thread_id, payload_json, queue_order, created_at_ms, updated_at_ms) SELECT ?1, ?2, "
       "?3, (SELECT coalesce(max(queue_order), -1) + 1 FROM queued_items WHERE thread_id = ?2), ?4, ?4 WHERE (SELECT "
@@ -287,9 +287,8 @@ Result<Queued> queue_message(const ThreadStore& store, const std::string& thread
   if (change.connection().rows_changed() == 0) {
     return Error{Errc::busy, "100 messages wait in Codex's queue for this thread, its most; let it run some first"};
   }
-  Effect effect = effect_of_rows(path, change.changeset());
   RETURN_IF_ERROR(change.commit());
-  return Queued{std::move(id), std::move(effect)};
+  return id;
 }
 
 /// The row changes first, but is committed last: until then, it can still be undone.

@@ -46,15 +46,12 @@ Result<Effect> set_path(const ThreadStore& store, const std::string& thread, con
 /// check_path(), set_path().
 Result<std::vector<Effect>> set_pinned(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
                                        bool is_pinned, bool sync);
-/// A message that waits in Codex's queue.
-struct Queued {
-  std::string id;
-  Effect effect;
-};
 /// Leaves a message in Codex's own queue: Codex runs it as a turn of its own, before the next prompt or after the turn
-/// in progress, also in a thread that it holds (H8). Errors: not_found if this Codex has no queue; unsupported for a
-/// schema that is not known; busy while another program writes to it, or if the queue is full; those of the disk.
-Result<Queued> queue_message(const ThreadStore& store, const std::string& thread, std::string_view text, bool sync);
+/// in progress, also in a thread that it holds (H8). Returns the id of the row. Errors: not_found if this Codex has no
+/// queue; unsupported for a schema that is not known; busy while another program writes to it, or if the queue is full;
+/// those of the disk.
+Result<std::string> queue_message(const ThreadStore& store, const std::string& thread, std::string_view text,
+                                  bool sync);
 
 /// Moves the files of all segments to the archive, or back, and says so in the row, if there is one. Completes a move
 /// that was interrupted. Errors: unsupported for a database whose schema is not known; busy; already_exists; those of

@@ -244,6 +244,7 @@ namespace {
 
 /// The text of {"queue":"text"}; nothing for another command. Errors: invalid_argument.
 Result<std::optional<std::string>> message_to_queue(const AppendText& text) {
+  RETURN_IF_ERROR(check_append_text(text));
   std::optional<std::string> message;
   std::size_t others = 0;
   const auto take = [&](const json::Value& object) -> Result<void> {
@@ -255,7 +256,7 @@ Result<std::optional<std::string>> message_to_queue(const AppendText& text) {
     if (message || !queued->IsString() || queued->GetStringLength() == 0) {
       return {Errc::invalid_argument, "\"queue\" is one text, which is not empty"};
     }
-    message = json::as_string(*queued);
+    message = json::replace_lone_surrogates(json::as_string(*queued));
     return {};
   };
   if (text.is_json) {
@@ -275,9 +276,16 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
   RETURN_IF_ERROR(check_writable(session->format()));
   ASSIGN_OR_RETURN(const auto message, message_to_queue(text));
   if (message) {
-    ASSIGN_OR_RETURN(auto queued, queue_message(threads_of(*session), session->stem(), *message, syncs()));
-    note_effects(*session, "append", {std::move(queued.effect)});
-    return AppendResult{std::move(queued.id), ""};
+    const ThreadStore& store = threads_of(*session);
+    ASSIGN_OR_RETURN(const auto now, store.thread_now(session->stem()));
+    if (now.kind == RolloutKind::none) {
+      return no_thread_of_codex();
+    }
+    ASSIGN_OR_RETURN(auto id, queue_message(store, session->stem(), *message, syncs()));
+    Operation queued = operation_on(*session, "append");
+    queued.cannot = "Codex takes messages from its queue and runs them; take it back there";
+    catalog().operations().add(std::move(queued));
+    return AppendResult{std::move(id), ""};
   }
   ASSIGN_OR_RETURN(const auto turns, new_turns(text));
   AppendResult result;

@@ -30,8 +30,9 @@ class Writer final : public arborfs::Writer {
   [[nodiscard]] Result<void> check(const SessionPtr& session, bool force = false) override {
     return threads_.check(session, live_policy(force));
   }
-  /// A text is a turn that only has the user's message. `at` may only name the leaf. Errors also: busy while a program
-  /// has the thread loaded, even with `force`.
+  /// A text is a turn that only has the user's message. `at` may only name the leaf. {"queue":"text"} goes to Codex's
+  /// queue instead of the log (H8); the id is that of its row. Errors also: busy while a program has the thread loaded,
+  /// even with `force`, but for the queue.
   Result<AppendResult> append_text(const SessionPtr& session, AppendText text) override;
   [[nodiscard]] Result<void> check_json(const SessionPtr& session, std::string_view text) override;
   /// A program that has the thread loaded takes the name over, so the session may be live.

@@ -35,8 +35,8 @@ TEST_P(UndoOfCodexAct, GivesTheStoreBack) {
   const auto before = files_of(stage);
   const std::string rows = stage.query("SELECT * FROM threads");
   ASSERT_TRUE(GetParam().run(stage));
-  if (name.starts_with("fork") || name.starts_with("restore")) {
-    return;  // operations above the writer of one agent
+  if (name.starts_with("fork") || name.starts_with("restore") || name == "queue") {
+    return;  // operations above the writer of one agent, and what Codex may have run
   }
   const auto done = testing::undo_last(stage.writer());
   ASSERT_TRUE(done) << done.error().message;
