@@ -172,7 +172,7 @@ _arborfs() {
     text) options='--json --store --agent-dir --code --help' ;;
     stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
-    append) options='--json --store --agent-dir --file --at --note --force --durability --help' ;;
+    append) options='--json --store --agent-dir --file --at --note --queue --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --full --without --redact-output --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title | summary | archive | unarchive | pin | unpin) options='--json --store --agent-dir --force --durability --help' ;;

@@ -145,6 +145,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from append branch label title ar
 complete -c arborfs -n "__fish_seen_subcommand_from append" -s f -l file -r -F -d 'Read the message from this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l at -x -a '(__arborfs_entries)' -d 'Append to this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l note -d 'Append a note for the model'
+complete -c arborfs -n "__fish_seen_subcommand_from append" -l queue -d 'Leave a message in the queue of the agent'
 complete -c arborfs -n "__fish_seen_subcommand_from new" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l without -x -d 'Leave entries out'
 complete -c arborfs -n "__fish_seen_subcommand_from fork" -l redact-output -x -d 'Replace the tool outputs of these entries'
