@@ -70,7 +70,8 @@ std::string cost_words(double cost, bool is_partial) {
 }
 
 std::string time_words(std::int64_t nanoseconds) {
-  return local_time(nanoseconds / 1'000'000, "%Y-%m-%d %H:%M");
+  const std::string time = local_time(nanoseconds / 1'000'000, "%Y-%m-%d %H:%M");
+  return time.empty() ? "?" : time;
 }
 
 std::string age_words(std::int64_t nanoseconds, std::int64_t now_ns) {
