@@ -74,6 +74,23 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
   return write_whole_file(disk, folder, name, kPrivateFile, text, Disk::Existing::replace, sync);
 }
 
+Result<File> open_private_lines(Disk& disk, const Dir& folder, const std::string& name) {
+  auto fd = disk.open_append(folder, name);
+  if (!fd && fd.error().code == Errc::not_found) {
+    const auto made = disk.create(folder, name, kPrivateFile);  // whose descriptor has a place of its own to write at
+    RETURN_IF_ERROR(made || made.error().code == Errc::already_exists ? Result<void>() : Result<void>(made.error()));
+    fd = disk.open_append(folder, name);
+  }
+  ASSIGN_OR_RETURN(auto opened, std::move(fd));
+  return File::of(std::move(opened));
+}
+
+bool leads_to(const std::string& path, const File& file) {
+  const auto named = Dir::stat_root(path);
+  const auto opened = file.stat();
+  return named && opened && named->same_file(*opened);
+}
+
 Result<Dir> open_private_folder(const std::string& path) {
   ASSIGN_OR_RETURN(auto folder, Dir::open_root(path));
   ASSIGN_OR_RETURN(const auto st, folder.stat());

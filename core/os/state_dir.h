@@ -29,6 +29,13 @@ Result<Dir> make_private_folder(Disk& disk, const std::string& path, bool sync =
 /// file is unchanged, unless only the final sync of the folder failed. Errors: those of the disk.
 Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::string& name, std::string_view text,
                                   bool sync = true);
+/// Such a file, open for appending; creates it. Errors: those of the disk.
+Result<File> open_private_lines(Disk& disk, const Dir& folder, const std::string& name);
+/// True if the path leads to this open file: no other process has replaced the file, or removed it. Hard links, and NFS
+/// while it is open, keep a link of such a file, so its count of links does not tell.
+bool leads_to(const std::string& path, const File& file);
+/// After so many, a file is used as it is: there are file systems whose numbers of files change.
+inline constexpr int kMostOpened = 3;
 /// The content of such a file; "" if it does not exist. Errors: too_large, and those of opening and reading it.
 Result<std::string> read_private_file(const Dir& folder, const std::string& name);
 

@@ -146,8 +146,9 @@ struct LogState {
   [[nodiscard]] std::size_t memory_bytes() const;
   /// True if all of it was read to this depth when the log had this stat, and no write since can have left it so.
   [[nodiscard]] bool is_current(const FileStat& st, Depth depth) const;
-  /// True for a log that was read just after it was written, if it is short enough to compare all its bytes, or if
-  /// its index can tell (LogIndex::is_as_read): reading it again would start a new generation if there is nothing to grow from.
+  /// True for a log that was read just after it was written, if it is short enough to compare all its bytes, which this
+  /// reads, or if its index can tell (LogIndex::is_as_read). Reading it again would cost more, and would start a new
+  /// generation if there is nothing to grow from.
   [[nodiscard]] bool is_same_after_all(const LogPlace& place, const FileStat& st, Depth depth) const;
   /// True if the log's unterminated end is to be looked at once more.
   [[nodiscard]] bool has_ageing_tail(const FileStat& st) const;

@@ -197,29 +197,23 @@ void Operations::add(Operation operation) {
 
 Result<void> Operations::open() {
   ASSIGN_OR_RETURN(const auto folder, make_private_folder(disk_, folder_, false));
-  auto fd = disk_.open_append(folder, kFile);
-  if (!fd && fd.error().code == Errc::not_found) {
-    const auto made = disk_.create(folder, kFile, kOwnersFile);
-    RETURN_IF_ERROR(made || made.error().code == Errc::already_exists ? Result<void>() : Result<void>(made.error()));
-    fd = disk_.open_append(folder, kFile);
-  }
-  ASSIGN_OR_RETURN(auto opened, std::move(fd));
-  file_.emplace(File::of(std::move(opened)));
+  ASSIGN_OR_RETURN(auto file, open_private_lines(disk_, folder, kFile));
+  file_.emplace(std::move(file));
   return {};
 }
 
 /// Another process may have replaced the file, or removed it. A line that a failed write has torn stays one of its own.
 Result<void> Operations::append(const std::string& line) {
-  for (;; file_.reset()) {
+  for (int opened = 1;; ++opened, file_.reset()) {
     RETURN_IF_ERROR(file_ ? Result<void>() : open());
     const FolderLock lock(file_->fd(), kLineWait);
     if (!lock.is_held()) {
       return Error{Errc::busy, "another process holds it"};
     }
-    ASSIGN_OR_RETURN(const auto stat, file_->stat());
-    if (stat.links == 0) {
+    if (opened < kMostOpened && !leads_to(folder_ + "/" + kFile, *file_)) {
       continue;
     }
+    ASSIGN_OR_RETURN(const auto stat, file_->stat());
     ASSIGN_OR_RETURN(const auto last, file_->read(stat.size - (stat.size == 0 ? 0 : 1), 1));
     RETURN_IF_ERROR(write_all(disk_, file_->fd(), (last.empty() || last == "\n" ? "" : "\n") + line));
     if (stat.size + line.size() > kMostBytes) {

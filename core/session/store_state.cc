@@ -79,30 +79,27 @@ Result<void> StateFolder::replace(const std::string& log_name, std::string_view 
   return replace_private_file(disk_, folder, name, text, sync);
 }
 
-/// Another process may have replaced the file, or removed it. Hard links and NFS keep a link of such a file, so its
-/// path is asked.
-Result<FileStat> StateFolder::open_to_update(const std::string& name) {
-  if (updated_ && updated_name_ == name) {
-    const auto named = Dir::stat_root(path_ + "/" + name);
-    ASSIGN_OR_RETURN(const auto stat, updated_->stat());
-    if (named && named->same_file(stat)) {
-      return stat;
-    }
+Result<void> StateFolder::open_to_update(const std::string& name) {
+  if (updated_ && updated_name_ == name && leads_to(path_ + "/" + name, *updated_)) {
+    return {};
   }
   updated_.reset();
   ASSIGN_OR_RETURN(const auto folder, open());
   ASSIGN_OR_RETURN(auto fd, disk_.open_update(folder, name));
   updated_.emplace(File::of(std::move(fd)));
   updated_name_ = name;
-  return updated_->stat();
+  return {};
 }
 
 bool StateFolder::update(const std::string& log_name, std::size_t most,
                          const std::function<std::string(std::string_view text)>& change) {
   const std::lock_guard lock(mutex_);
-  const auto stat = open_to_update(name_of(log_name));
-  const auto text = stat ? updated_->read(0, std::min<std::uint64_t>(stat->size, most)) : stat.error();
-  return text && disk_.write_at(updated_->fd(), change(*text), 0);
+  if (!open_to_update(name_of(log_name))) {
+    return false;
+  }
+  std::string text(most, '\0');
+  const auto got = updated_->read_at(0, text);
+  return got && disk_.write_at(updated_->fd(), change(std::string_view(text).substr(0, *got)), 0);
 }
 
 void StateFolder::remove(const std::string& log_name) {
@@ -263,7 +260,7 @@ void WriteMarks::note_made(const std::string& log_name, const FileStat& made) {
 }
 
 void WriteMarks::note_written(const std::string& log_name, const FileStat& before, const FileStat& after) {
-  if (before.ino == after.ino && before.size == after.size && before.mtime_ns == after.mtime_ns) {
+  if (Mark{before.ino, before.size, before.mtime_ns}.is_of(after)) {
     return;
   }
   save(log_name, [&](const std::optional<Mark>& mark) {
@@ -508,61 +505,41 @@ Result<void> ErasedEntries::replace(const Dir& folder, const std::string& name, 
   return removed || removed.error().code == Errc::not_found ? Result<void>() : removed;
 }
 
+Result<void> ErasedEntries::open_written(const std::string& name) {
+  ASSIGN_OR_RETURN(auto folder, written_.make());
+  if (!folder.stat(name)) {
+    written_.make_room(folder);
+  }
+  ASSIGN_OR_RETURN(auto file, open_private_lines(written_.disk(), folder, name));
+  appended_.emplace(Appended{name, std::move(folder), std::move(file)});
+  return {};
+}
+
 Result<void> ErasedEntries::append_written(const std::string& log_name, std::string_view lines) {
   Disk& disk = written_.disk();
   const std::lock_guard alone(mutex_);
   const std::string name = written_.name_of(log_name);
-  if (!appended_ || appended_->name != name || !is_in_place(*appended_)) {
-    appended_.reset();
-    ASSIGN_OR_RETURN(auto folder, written_.make());
-    appended_.emplace(Appended{name, std::move(folder), std::nullopt});
-  }
-  const Dir& folder = appended_->folder;
-  const FolderLock lock(folder);
-  if (!lock.is_held()) {
-    return locked();
-  }
-  if (lines.size() > 2 * kKeptBytes) {
-    return replace_private_file(disk, folder, name, newest(lines, kKeptBytes));
-  }
-  RETURN_IF_ERROR(open_appended());
-  RETURN_IF_ERROR(write_all(disk, appended_->file->fd(), lines));
-  ASSIGN_OR_RETURN(const auto st, appended_->file->stat());
-  if (st.size <= 2 * kKeptBytes) {
-    return {};
-  }
-  ASSIGN_OR_RETURN(const auto bytes, read_newest(folder, name, kMostRead));
-  return replace_private_file(disk, folder, name, newest(bytes, kKeptBytes));
-}
-
-/// False if another folder has its path now.
-bool ErasedEntries::is_in_place(const Appended& file) const {
-  const auto there = Dir::stat_root(written_.path());
-  const auto here = file.folder.stat();
-  return there && here && there->same_file(*here);
-}
-
-/// Under the lock. Another process may have replaced the file, or removed it.
-Result<void> ErasedEntries::open_appended() {
-  Appended& to = *appended_;
-  if (to.file) {
-    const auto named = to.folder.stat(to.name);
-    ASSIGN_OR_RETURN(const auto st, to.file->stat());
-    if (named && named->same_file(st)) {
+  for (int opened = 1;; ++opened, appended_.reset()) {
+    RETURN_IF_ERROR(appended_ && appended_->name == name ? Result<void>() : open_written(name));
+    const auto& [of, folder, file] = *appended_;
+    const FolderLock lock(folder);
+    if (!lock.is_held()) {
+      return locked();
+    }
+    if (opened < kMostOpened && !leads_to(written_.path() + "/" + name, file)) {
+      continue;
+    }
+    if (lines.size() > 2 * kKeptBytes) {
+      return replace_private_file(disk, folder, name, newest(lines, kKeptBytes));
+    }
+    RETURN_IF_ERROR(write_all(disk, file.fd(), lines));
+    ASSIGN_OR_RETURN(const auto st, file.stat());
+    if (st.size <= 2 * kKeptBytes) {
       return {};
     }
-    to.file.reset();
+    ASSIGN_OR_RETURN(const auto bytes, read_newest(folder, name, kMostRead));
+    return replace_private_file(disk, folder, name, newest(bytes, kKeptBytes));
   }
-  Disk& disk = written_.disk();
-  auto fd = disk.open_append(to.folder, to.name);
-  if (!fd && fd.error().code == Errc::not_found) {
-    written_.make_room(to.folder);
-    RETURN_IF_ERROR(disk.create(to.folder, to.name, kPrivate));
-    fd = disk.open_append(to.folder, to.name);  // what is created has a place of its own to write at
-  }
-  ASSIGN_OR_RETURN(auto opened, std::move(fd));
-  to.file.emplace(File::of(std::move(opened)));
-  return {};
 }
 
 void ErasedEntries::acknowledge(const std::string& log_name, std::string_view lines) {

@@ -56,7 +56,7 @@ class StateFolder {
     std::string text;
     std::uint64_t number = 0;  // rises with each change
   };
-  [[nodiscard]] Result<FileStat> open_to_update(const std::string& name);
+  Result<void> open_to_update(const std::string& name);
   const std::string path_;
   const std::string store_key_;
   Disk& disk_;
@@ -210,10 +210,9 @@ class ErasedEntries {
   struct Appended {
     std::string name;
     Dir folder;
-    std::optional<File> file;
+    File file;
   };
-  [[nodiscard]] bool is_in_place(const Appended& file) const;
-  Result<void> open_appended();
+  Result<void> open_written(const std::string& name);
   [[nodiscard]] std::string erased_name(const std::string& log_name) const;
   Result<void> append_written(const std::string& log_name, std::string_view lines);
   Result<void> replace(const Dir& folder, const std::string& name, const Entries& entries) const;
