@@ -75,6 +75,9 @@ class ItemReader {
 
   Result<void> take(const json::Value& object) {
     ++number_;
+    if (!turns_.queued.empty() || json::member(object, "queue") != nullptr) {
+      return take_queued(object);
+    }
     const auto type = json::string_member(object, "type").value_or("message");
     if (type == "function_call") {
       return take_call(object);
@@ -117,6 +120,15 @@ class ItemReader {
       turns_.turns.back().time_ms = now_ms();
     }
     return turns_.turns.back();
+  }
+
+  Result<void> take_queued(const json::Value& object) {
+    const std::string text = text_of(object, "queue");
+    if (number_ > 1 || object.MemberCount() > 1 || text.empty()) {
+      return refuse("a message for Codex's queue goes alone, as {\"queue\":\"text\"}");
+    }
+    turns_.queued = text;
+    return {};
   }
 
   Result<void> take_message(const json::Value& object) {

@@ -14,12 +14,14 @@
 
 namespace arborfs::codex {
 
-/// What an append says. Its first turn is the user's.
+/// What an append says: turns, whose first one is the user's, or a message for Codex's queue.
 struct NewTurns : CommandOptions {
   std::vector<Turn> turns;
+  std::string queued;  // "" for none
 };
 
-/// Text is a message of the user; JSON objects are messages, calls and outputs, as items of Codex. Errors:
+/// Text is a message of the user; JSON objects are messages, calls and outputs, as items of Codex, or {"queue":"text"}
+/// alone. Errors:
 /// invalid_argument with the number of the object, not_utf8, too_large.
 Result<NewTurns> new_turns(const AppendText& text);
 

@@ -246,26 +246,18 @@ Result<std::vector<Effect>> set_pinned(const ThreadStore& store, const std::stri
   return done ? Result<std::vector<Effect>>({*std::move(done)}) : done.error();
 }
 
-namespace {
-
-constexpr const char* kQueueTable = "queued_items";
-constexpr std::int64_t kMostQueued = 100;  // for one thread
-
-Error no_queue(const std::string& path) {
-  return {Errc::not_found, "Codex has no queue " + path + "; start Codex 0.149 or later once"};
-}
-
-}  // namespace
-
 Result<std::string> queue_message(const ThreadStore& store, const std::string& thread, std::string_view text,
                                   bool sync) {
+  constexpr std::int64_t kMostQueued = 100;  // for one thread
   const std::string path = store.paths().agent_dir + "/queue_1.sqlite";
   if (const auto there = Dir::stat_root(path); !there) {
-    return there.error().code == Errc::not_found ? no_queue(path) : there.error();
+    return there.error().code == Errc::not_found
+               ? Error{Errc::not_found, "Codex has no queue " + path + "; start Codex 0.149 or later once"}
+               : there.error();
   }
   ASSIGN_OR_RETURN(auto change,
                    Transaction::begin(path, sync ? Transaction::Sync::full : Transaction::Sync::left_to_kernel));
-  ASSIGN_OR_RETURN(const auto columns, change.connection().columns_of(kQueueTable));
+  ASSIGN_OR_RETURN(const auto columns, change.connection().columns_of("queued_items"));
   if (columns !=
       std::set<std::string>{"id", "thread_id", "payload_json", "queue_order", "created_at_ms", "updated_at_ms"}) {
     return Error{Errc::unsupported, "this version of arborfs does not know the schema of " + path +

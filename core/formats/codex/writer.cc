@@ -240,54 +240,29 @@ void Writer::take_back_parts() {
   threads_.take_back_parts(kAgentName);
 }
 
-namespace {
-
-/// The text of {"queue":"text"}; nothing for another command. Errors: invalid_argument.
-Result<std::optional<std::string>> message_to_queue(const AppendText& text) {
-  RETURN_IF_ERROR(check_append_text(text));
-  std::optional<std::string> message;
-  std::size_t others = 0;
-  const auto take = [&](const json::Value& object) -> Result<void> {
-    const json::Value* const queued = json::member(object, "queue");
-    others += queued == nullptr || object.MemberCount() > 1 ? 1 : 0;
-    if (queued == nullptr) {
-      return {};
-    }
-    if (message || !queued->IsString() || queued->GetStringLength() == 0) {
-      return {Errc::invalid_argument, "\"queue\" is one text, which is not empty"};
-    }
-    message = json::replace_lone_surrogates(json::as_string(*queued));
-    return {};
-  };
-  if (text.is_json) {
-    RETURN_IF_ERROR(each_object(text.text, take));
+/// Codex may hold the thread: it reads the queue itself.
+Result<AppendResult> Writer::queue(const Session& session, const std::string& message, const std::string& at) {
+  if (!at.empty()) {
+    return Error{Errc::invalid_argument, "a message for Codex's queue goes to the thread, not to an entry of it"};
   }
-  if (message && (others > 0 || !text.at.empty())) {
-    return Error{
-        Errc::invalid_argument,
-        "a message for Codex's queue goes alone, and to the thread, not to a branch; write {\"queue\":\"...\"}"};
+  const ThreadStore& store = threads_of(session);
+  ASSIGN_OR_RETURN(const auto now, store.thread_now(session.stem()));
+  if (now.kind == RolloutKind::none) {
+    return no_thread_of_codex();
   }
-  return message;
+  ASSIGN_OR_RETURN(auto id, queue_message(store, session.stem(), message, syncs()));
+  Operation queued = operation_on(session, "append");
+  queued.cannot = "Codex takes messages from its queue and runs them; take it back there";
+  catalog().operations().add(std::move(queued));
+  return AppendResult{std::move(id), ""};
 }
-
-}  // namespace
 
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText text) {
   RETURN_IF_ERROR(check_writable(session->format()));
-  ASSIGN_OR_RETURN(const auto message, message_to_queue(text));
-  if (message) {
-    const ThreadStore& store = threads_of(*session);
-    ASSIGN_OR_RETURN(const auto now, store.thread_now(session->stem()));
-    if (now.kind == RolloutKind::none) {
-      return no_thread_of_codex();
-    }
-    ASSIGN_OR_RETURN(auto id, queue_message(store, session->stem(), *message, syncs()));
-    Operation queued = operation_on(*session, "append");
-    queued.cannot = "Codex takes messages from its queue and runs them; take it back there";
-    catalog().operations().add(std::move(queued));
-    return AppendResult{std::move(id), ""};
-  }
   ASSIGN_OR_RETURN(const auto turns, new_turns(text));
+  if (!turns.queued.empty()) {
+    return queue(*session, turns.queued, text.at);
+  }
   AppendResult result;
   Command command;
   command.verb = "append";
@@ -302,12 +277,8 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
 }
 
 Result<void> Writer::check_json(const SessionPtr& session, std::string_view text) {
-  ASSIGN_OR_RETURN(const auto message, message_to_queue({std::string(text), true, ""}));
-  if (message) {
-    return check_writable(session->format());
-  }
   ASSIGN_OR_RETURN(const auto turns, new_turns({std::string(text), true, ""}));
-  return check(session, turns.force);
+  return turns.queued.empty() ? check(session, turns.force) : check_writable(session->format());
 }
 
 Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,

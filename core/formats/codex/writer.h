@@ -58,6 +58,7 @@ class Writer final : public arborfs::Writer {
                                 const Conversation& conversation) override;
 
  private:
+  Result<AppendResult> queue(const Session& session, const std::string& message, const std::string& at);
   /// Errors also: invalid_argument if the history of another segment begins in the active one's file.
   [[nodiscard]] Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move) override;
   /// Creates a thread with the records that `fill` adds behind the first line.
