@@ -365,7 +365,7 @@ TEST_P(ForeignFork, SaysWhatItsSourceSays) {
   Forks forks(source, target);
   std::size_t said = 0;
   const std::vector<SessionPtr> sources = forks.sources();
-  const std::size_t step = sources.size() > 50 ? testing::kSanitizedShare : 1;  // the corpus has 300
+  const std::size_t step = sources.size() > 50 ? testing::kSanitizedShare : 1;  // those of the corpus
   for (std::size_t i = 0; i < sources.size(); i += step) {
     const SessionPtr& session = sources[i];
     if (session->agent() != target.agent) {

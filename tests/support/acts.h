@@ -26,12 +26,7 @@ inline constexpr const char* kMarker = "what was written";
 
 /// The session s1 wherever its log is now; null if it is gone.
 inline SessionPtr the_session(Stage& stage) {
-  for (const auto& [name, session] : stage.catalog().view()->by_id) {
-    if (name == "s1") {
-      return session;
-    }
-  }
-  return nullptr;
+  return session_with_id(stage.catalog(), "s1");
 }
 
 inline std::size_t sessions(Stage& stage) {
@@ -95,11 +90,6 @@ inline SessionPtr with_artifacts(Stage& stage) {
   std::ofstream(folder / "1.bash.log") << "output";
   std::filesystem::create_symlink("1.bash.log", folder / "last.log");
   return session;
-}
-
-template <class Answer>
-inline Result<void> plain(const Result<Answer>& answer) {
-  return answer ? Result<void>() : Result<void>(answer.error());
 }
 
 inline Result<void> append(Stage& stage, const SessionPtr& session) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/formats/registry.h"
@@ -55,31 +57,39 @@ inline Result<std::string> undo_last(Writer& writer, Disk& disk = Disk::real(), 
   return done;
 }
 
-/// What makes one change, with a random number below 10.
-using Change = std::function<Result<void>(Writer&, const SessionPtr&, unsigned number)>;
-
 template <class Answer>
-Result<void> made(const Result<Answer>& answer) {
+Result<void> plain(const Result<Answer>& answer) {
   return answer ? Result<void>() : Result<void>(answer.error());
 }
+
+/// Null if it is gone.
+inline SessionPtr session_with_id(const Catalog& catalog, std::string_view id) {
+  const auto view = catalog.view();
+  const auto found =
+      std::find_if(view->by_id.begin(), view->by_id.end(), [&](const auto& one) { return one.first == id; });
+  return found == view->by_id.end() ? nullptr : found->second;
+}
+
+/// What makes one change, with a random number below 10.
+using Change = std::function<Result<void>(Writer&, const SessionPtr&, unsigned number)>;
 
 /// The changes that sessions of any agent may take. `point` is an entry to which the leaf may move.
 inline std::vector<Change> usual_changes(const std::string& point) {
   return {
       [](Writer& writer, const SessionPtr& session, unsigned number) {
-        return made(writer.append_text(session, {"text " + std::to_string(number), false, ""}));
+        return plain(writer.append_text(session, {"text " + std::to_string(number), false, ""}));
       },
       [](Writer& writer, const SessionPtr& session, unsigned number) {
-        return made(writer.set_title(session, "title " + std::to_string(number)));
+        return plain(writer.set_title(session, "title " + std::to_string(number)));
       },
       [point](Writer& writer, const SessionPtr& session, unsigned number) {
-        return made(writer.branch(session, point, number < 5 ? "" : "a summary"));
+        return plain(writer.branch(session, point, number < 5 ? "" : "a summary"));
       },
       [](Writer& writer, const SessionPtr& session, unsigned number) {
-        return made(writer.label(session, {{"#1", "label " + std::to_string(number)}}));
+        return plain(writer.label(session, {{"#1", "label " + std::to_string(number)}}));
       },
       [](Writer& writer, const SessionPtr& session, unsigned number) {
-        return made(writer.change_tags(session, {{"tag" + std::to_string(number / 2)}, {}, number % 2 == 0}));
+        return plain(writer.change_tags(session, {{"tag" + std::to_string(number / 2)}, {}, number % 2 == 0}));
       },
       [](Writer& writer, const SessionPtr& session, unsigned number) {
         return writer.set_mark(session, number < 5 ? Mark::archived : Mark::pinned, number % 2 == 0);
@@ -87,7 +97,7 @@ inline std::vector<Change> usual_changes(const std::string& point) {
       [](Writer& writer, const SessionPtr& session, unsigned /*number*/) {
         EXPECT_TRUE(session->refresh(Depth::head));
         const std::string cwd = session->head().header.cwd;
-        return made(writer.relocate(session, {cwd, cwd == "/moved" ? "/moved/away" : "/moved"}));
+        return plain(writer.relocate(session, {cwd, cwd == "/moved" ? "/moved/away" : "/moved"}));
       },
       [](Writer& writer, const SessionPtr& session, unsigned /*number*/) { return writer.remove(session); },
   };

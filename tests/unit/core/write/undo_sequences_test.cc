@@ -1,8 +1,8 @@
 // Random sequences of changes of every format are taken back, the last one first: the store is as it was.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "tests/support/acts.h"
 #include "tests/support/claude_acts.h"
@@ -18,6 +18,7 @@ namespace {
 
 using testing::expect_random_changes_taken_back;
 using testing::files_below;
+using testing::session_with_id;
 
 constexpr int kSequences = 500 / testing::kSanitizedShare;
 
@@ -28,20 +29,20 @@ WriteSettings deleting() {
   return settings;
 }
 
-TEST(UndoSequences, OfOmp) {
+void expect_taken_back_in_stage(SessionPtr (*make)(testing::Stage&)) {
   testing::Stage stage(testing::Storage::files, Disk::real(), deleting());
-  testing::with_slot(stage);
+  make(stage);
   expect_random_changes_taken_back(
       stage, "#1", [&] { return testing::the_session(stage); },
       [&] { return files_below(stage.temp().sessions().string()); }, kSequences);
 }
 
+TEST(UndoSequences, OfOmp) {
+  expect_taken_back_in_stage(testing::with_slot);
+}
+
 TEST(UndoSequences, OfPi) {
-  testing::Stage stage(testing::Storage::files, Disk::real(), deleting());
-  testing::of_pi(stage);
-  expect_random_changes_taken_back(
-      stage, "#1", [&] { return testing::the_session(stage); },
-      [&] { return files_below(stage.temp().sessions().string()); }, kSequences);
+  expect_taken_back_in_stage(testing::of_pi);
 }
 
 TEST(UndoSequences, OfClaude) {
@@ -49,13 +50,7 @@ TEST(UndoSequences, OfClaude) {
   testing::with_belongings(stage);
   stage.start();
   expect_random_changes_taken_back(
-      stage, "#1",
-      [&]() -> SessionPtr {
-        const auto& all = stage.catalog().view()->by_id;
-        const auto found =
-            std::find_if(all.begin(), all.end(), [](const auto& one) { return one.first == testing::kClaudeId; });
-        return found == all.end() ? nullptr : found->second;
-      },
+      stage, "#1", [&] { return session_with_id(stage.catalog(), testing::kClaudeId); },
       [&] { return files_below(stage.config()); }, kSequences);
 }
 
@@ -108,13 +103,8 @@ TEST_P(UndoSequencesOfOpenCode, AreTakenBack) {
   conformance::OpenCodeStage stage(GetParam(), Disk::real());
   const std::string id = stage.titled(conformance::kOpenCodePlain)->identity().id;
   expect_random_changes_taken_back(
-      stage, "#1",
-      [&]() -> SessionPtr {
-        const auto& all = stage.catalog().view()->by_id;
-        const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == id; });
-        return found == all.end() ? nullptr : found->second;
-      },
-      [&] { return stage.pieces(); }, kSequences / 2);
+      stage, "#1", [&] { return session_with_id(stage.catalog(), id); }, [&] { return stage.pieces(); },
+      kSequences / 2);
 }
 
 }  // namespace
