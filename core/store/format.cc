@@ -41,10 +41,14 @@ Result<void> check_writable(const Format& format) {
 }
 
 Error does_not_take(const Format& format, std::string_view verb) {
-  if (!format.is_writable()) {
+  if (!format.is_writable() || !format.why_only_read.empty()) {
     return only_reads(format);
   }
   return {Errc::unsupported, "sessions of " + std::string(format.agent) + " do not take '" + std::string(verb) + "'"};
+}
+
+Result<void> check_takes(const Format& format, std::string_view verb) {
+  return format.takes(verb) ? Result<void>() : Result<void>(does_not_take(format, verb));
 }
 
 Result<AgentCommand> resume_command(const Store& store, const Format& format, const ResumeRequest& request) {

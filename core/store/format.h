@@ -76,7 +76,8 @@ struct Format {
   /// The verbs that its sessions take: names of core/write/verbs.h, `remove` and `move`. Empty: arborfs changes no
   /// session of this format.
   std::span<const std::string_view> verbs = {};
-  /// Why arborfs changes no session of this format, where that is not so for all sessions of the agent.
+  /// Why arborfs changes no session of this format, or at most removes it, where that is not so for all sessions of the
+  /// agent.
   std::string_view why_only_read = {};
   /// True for the agents whose sessions are shown without the agent's name, and whose header is session.json itself.
   bool is_plain = false;
@@ -109,8 +110,11 @@ struct Format {
 Error only_reads(const Format& format);
 /// Errors: only_reads() if arborfs changes no session of this format.
 Result<void> check_writable(const Format& format);
-/// The refusal of a verb that sessions of this format do not support: read_only if they support none, else unsupported.
+/// The refusal of a verb that sessions of this format do not support: that of only_reads() if they support none or the
+/// format says why, else unsupported.
 Error does_not_take(const Format& format, std::string_view verb);
+/// Errors: does_not_take(), of a verb that sessions of this format do not support.
+Result<void> check_takes(const Format& format, std::string_view verb);
 
 /// A command, ready to be run.
 struct AgentCommand {

@@ -136,7 +136,7 @@ std::string moved_leaf(const LogIndex& index, Ordinal leaf) {
 }
 
 void judge(const Format& format, const Header& header, SessionStatus& status) {
-  if (const auto writable = check_writable(format); !writable) {
+  if (const auto writable = check_takes(format, "append"); !writable) {
     status.writable = false;
     status.problem = header.problem;
     status.read_only_reason = writable.error().message;

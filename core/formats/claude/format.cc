@@ -46,7 +46,7 @@ Format make_format(std::span<const std::string_view> verbs) {
           .reader = &reader(),
           .renderer = &renderer(),
           .verbs = verbs,
-          .why_only_read = kOnlyRead,
+          .why_only_read = verbs.empty() ? kOnlyRead : std::string_view(),
           .removes_children = true,
           .programs = &kAgent,
           .resume = &kResume,

@@ -56,7 +56,7 @@ Error no_thread_of_codex() {
 }
 
 Result<void> Editor::check(const Session::Guard& now) const {
-  RETURN_IF_ERROR(check_writable(now.format()));
+  RETURN_IF_ERROR(check_takes(now.format(), "append"));
   RETURN_IF_ERROR(now.index().header().check_valid());
   const Segment* const active = active_segment(*now.log());
   if (guard_ == Guard::none || active == nullptr) {

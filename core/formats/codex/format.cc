@@ -7,6 +7,7 @@ namespace arborfs::codex {
 namespace {
 
 constexpr std::string_view kVerbs[] = {"append", "branch", "title", "archived", "pinned", "remove"};
+constexpr std::string_view kVerbsOfDocuments[] = {"remove"};
 constexpr std::string_view kPrograms[] = {"codex"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "@openai/codex",
@@ -64,7 +65,10 @@ const Format& document_format() {
   static const Format format = [] {
     Format documents = codex::format();
     documents.name = "codex-json";
-    documents.verbs = {};
+    documents.verbs = kVerbsOfDocuments;
+    documents.why_only_read =
+        "the first Codex, of April 2025, wrote this thread as one JSON document, which no version goes on with; it can be "
+        "read and removed";
     documents.usages = {};
     documents.resume = nullptr;
     return documents;

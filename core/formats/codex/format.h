@@ -11,7 +11,7 @@ namespace arborfs::codex {
 const Format& format();
 const LogReader& reader();
 const RecordRenderer& renderer();
-/// The format of threads in documents, which are only read. No version of Codex that has `resume` reads those of the
+/// The format of threads in documents, which are only read and removed. No version of Codex that has `resume` reads those of the
 /// first one (codex/FORMAT.md A2).
 const Format& document_format();
 

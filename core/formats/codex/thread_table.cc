@@ -58,6 +58,14 @@ bool is_uuid_text(std::string_view text) {
   return text.size() == kUuid;
 }
 
+}  // namespace
+
+bool is_thread_id(std::string_view text) {
+  return !text.empty() && text.size() <= kUuid && text.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
+namespace {
+
 /// Removes a UUID, and the character before it, from the end of `text`; "" if there is none.
 std::string take_uuid(std::string_view& text, char before) {
   if (text.size() <= kUuid || text[text.size() - kUuid - 1] != before ||
@@ -72,10 +80,8 @@ std::string take_uuid(std::string_view& text, char before) {
 /// `rollout-<day>-<id>.json` without its ends (codex/FORMAT.md A2).
 std::optional<RolloutName> parse_document_name(std::string_view name) {
   constexpr std::size_t kDay = std::string_view("2025-04-20").size();
-  constexpr std::string_view kIdChars = "0123456789abcdef-";
-  if (name.size() <= kDay + 1 || name.size() > kDay + 1 + kUuid || name[kDay] != '-' ||
-      name.substr(0, kDay).find_first_not_of("0123456789-") != std::string_view::npos ||
-      name.find_first_not_of(kIdChars, kDay + 1) != std::string_view::npos) {
+  if (name.size() <= kDay || name[kDay] != '-' || !is_thread_id(name.substr(kDay + 1)) ||
+      name.substr(0, kDay).find_first_not_of("0123456789-") != std::string_view::npos) {
     return std::nullopt;
   }
   const std::string id(name.substr(kDay + 1));

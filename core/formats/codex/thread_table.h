@@ -37,6 +37,9 @@ struct RolloutName {
   }
 };
 
+/// True for what may be the id of a thread, which is part of names of files.
+bool is_thread_id(std::string_view text);
+
 /// Nothing for the name of another file.
 std::optional<RolloutName> parse_rollout_name(std::string_view file_name);
 

@@ -258,7 +258,7 @@ Result<AppendResult> Writer::queue(const Session& session, const std::string& me
 }
 
 Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText text) {
-  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(check_takes(session->format(), "append"));
   ASSIGN_OR_RETURN(const auto turns, new_turns(text));
   if (!turns.queued.empty()) {
     return queue(*session, turns.queued, text.at);
@@ -277,13 +277,14 @@ Result<AppendResult> Writer::append_text(const SessionPtr& session, AppendText t
 }
 
 Result<void> Writer::check_json(const SessionPtr& session, std::string_view text) {
+  RETURN_IF_ERROR(check_takes(session->format(), "append"));
   ASSIGN_OR_RETURN(const auto turns, new_turns({std::string(text), true, ""}));
-  return turns.queued.empty() ? check(session, turns.force) : check_writable(session->format());
+  return turns.queued.empty() ? check(session, turns.force) : Result<void>();
 }
 
 Result<std::string> Writer::set_title(const SessionPtr& session, std::string_view title, bool /*force*/,
                                       std::string_view source) {
-  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(check_takes(session->format(), "title"));
   ASSIGN_OR_RETURN(const auto wanted, checked_title(title));
   threads_of(*session).forget_rows();
   std::string in_force;
@@ -310,7 +311,7 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
 }
 
 Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
-  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(check_takes(session->format(), mark_name(mark)));
   const ThreadStore& store = threads_of(*session);
   const std::string thread(session->place().stem());
   if (mark == Mark::pinned) {
@@ -458,7 +459,7 @@ Result<void> Writer::remove(const SessionPtr& session, bool force) {
 Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const FolderMove& move) {
   session->forget_look();
   RETURN_IF_ERROR(session->refresh(Depth::head));
-  RETURN_IF_ERROR(check_writable(session->format()));
+  RETURN_IF_ERROR(check_takes(session->format(), "append"));
   const ThreadStore& store = threads_of(*session);
   const std::string thread = session->stem();
   const std::string& home = store.paths().agent_dir;
@@ -545,7 +546,7 @@ Result<AdoptResult> Writer::adopt_own(const SessionPtr& session, const ForeignFo
 
 std::unique_ptr<Belongings> belongings_of(const arborfs::Store& store, const LogPlace& place) {
   const auto* const threads = dynamic_cast<const ThreadStore*>(&store);
-  const bool is_thread = place.folder == kFolders[0] && parse_rollout_name("rollout-0-" + place.file);
+  const bool is_thread = place.folder == kFolders[0] && is_thread_id(place.stem());
   return threads == nullptr || !is_thread ? nullptr
                                           : std::make_unique<ThreadFiles>(*threads, std::string(place.stem()));
 }

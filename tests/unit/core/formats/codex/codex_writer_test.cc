@@ -53,6 +53,8 @@ std::string without_ids(std::string text) {
   return std::regex_replace(text, kTimes, ":X");
 }
 
+constexpr const char* kDocument = "0b1c2d3e4f5061728394a5b6c7d8e9f0";
+
 /// The context that Codex sends, as it was before, and then these items.
 std::string with_items(const std::string& before, const std::vector<std::string>& items) {
   std::string context = before.substr(0, before.rfind(']'));
@@ -692,6 +694,36 @@ TEST_F(CodexWriting, AForkNeedsNoDatabase) {
   const auto adopted = stage_.writer().adopt(conversation, "codex");
   ASSERT_TRUE(adopted) << adopted.error().message;
   EXPECT_THAT(stage_.context(adopted->made.id), HasSubstr("Look"));
+}
+
+TEST(CodexWriterOfDocuments, OnlyRemovesThem) {
+  CodexStage stage(Disk::real(), {.allow_delete = true});
+  const std::string path = stage.home() + "/sessions/rollout-2025-04-20-" + kDocument + ".json";
+  CodexStage::put(path, R"({"session":{"timestamp":"2025-04-20T10:00:00.000Z","id":")" + std::string(kDocument) +
+                            R"("},"items":[{"type":"message","role":"user","content":[{"type":"input_text",)"
+                            R"("text":"rename it"}]}]})");
+  const std::string before = CodexStage::read(path);
+  stage.start();
+  const SessionPtr session = stage.session(kDocument);
+  ASSERT_TRUE(session);
+  for (const Error& error : {stage.writer().append_text(session, {"more", false, ""}).error(),
+                             stage.writer().append_text(session, {R"({"queue":"more"})", true, ""}).error(),
+                             stage.writer().check_json(session, R"({"role":"user","content":"more"})").error(),
+                             stage.writer().set_title(session, "more").error(),
+                             stage.writer().set_mark(session, Mark::pinned, true).error(),
+                             stage.writer().relocate(session, {"/work", "/moved"}).error(),
+                             stage.writer().branch(session, "#1").error()}) {
+    EXPECT_EQ(error.code, Errc::read_only);
+    EXPECT_THAT(error.message, HasSubstr("one JSON document, which no version goes on with"));
+  }
+  EXPECT_EQ(CodexStage::read(path), before);
+  const auto removed = stage.writer().remove(session);
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(stage.session(kDocument), nullptr);
+  ASSERT_TRUE(stage.restore_all());
+  EXPECT_EQ(CodexStage::read(path), before);
+  EXPECT_NE(stage.session(kDocument), nullptr);
 }
 
 }  // namespace
