@@ -213,6 +213,18 @@ Result<NotedPtr> Notes::of(const Key& key) const {
   return found == all->end() ? nothing_noted() : NotedPtr(all, &found->second);
 }
 
+Notes::Tags Notes::changed(Tags tags, const TagChange& change) {
+  if (change.clears) {
+    tags.clear();
+  }
+  tags.insert(tags.end(), change.add.begin(), change.add.end());
+  make_set(tags);
+  std::erase_if(tags, [&](const std::string& tag) {
+    return std::find(change.remove.begin(), change.remove.end(), tag) != change.remove.end();
+  });
+  return tags;
+}
+
 Result<Noted> Notes::change_tags(const Key& key, const TagChange& wanted, bool sync) {
   for (const std::string& tag : wanted.add) {
     RETURN_IF_ERROR(check_tag(tag));
@@ -220,12 +232,7 @@ Result<Noted> Notes::change_tags(const Key& key, const TagChange& wanted, bool s
   return change(
       key,
       [&](Noted& noted) -> Result<void> {
-        Tags now = wanted.clears ? Tags() : noted.tags;
-        now.insert(now.end(), wanted.add.begin(), wanted.add.end());
-        make_set(now);
-        std::erase_if(now, [&](const std::string& tag) {
-          return std::find(wanted.remove.begin(), wanted.remove.end(), tag) != wanted.remove.end();
-        });
+        Tags now = changed(noted.tags, wanted);
         if (now != noted.tags && now.size() > kMostTags) {
           return {Errc::invalid_argument, "a session may have at most " + std::to_string(kMostTags) + " tags"};
         }

@@ -85,6 +85,8 @@ class Notes {
     Tags remove;
     bool clears = false;  // first removes all
   };
+  /// The tags after a change.
+  static Tags changed(Tags tags, const TagChange& change);
   /// Errors also: those of check_tag for what is added; invalid_argument for more than kMostTags.
   Result<Noted> change_tags(const Key& key, const TagChange& change, bool sync);
   /// "" removes the title.

@@ -219,12 +219,15 @@ class Undo {
   }
 
   Result<void> run() {
-    const bool moves = std::any_of(operation_.effects.begin(), operation_.effects.end(), [](const Effect& effect) {
-      return effect.kind == EffectKind::trash || effect.kind == EffectKind::session ||
-             effect.kind == EffectKind::notes || effect.kind == EffectKind::mark || effect.kind == EffectKind::place ||
-             effect.kind == EffectKind::times;
-    });
-    if (moves || operation_.session.empty()) {  // what does that holds the session itself, or there is none
+    const auto has_any = [&](std::initializer_list<EffectKind> kinds) {
+      return std::any_of(operation_.effects.begin(), operation_.effects.end(), [&](const Effect& effect) {
+        return std::find(kinds.begin(), kinds.end(), effect.kind) != kinds.end();
+      });
+    };
+    const bool locks_itself = has_any(
+        {EffectKind::trash, EffectKind::session, EffectKind::mark, EffectKind::place, EffectKind::times});
+    const bool is_in_log = has_any({EffectKind::file, EffectKind::rows, EffectKind::leaf});
+    if (locks_itself || !is_in_log || operation_.session.empty()) {
       return take_back_all();
     }
     return session_ == nullptr ? Result<void>(session_gone())

@@ -211,10 +211,19 @@ void Writer::note_effects(const Session& session, std::string_view verb, std::ve
   catalog_.operations().add(std::move(operation));
 }
 
-void Writer::note_noted(const Session& session, std::string_view verb, const Noted& before, const Noted& after) {
+namespace {
+
+std::vector<Effect> effects_of_notes(const Noted& before, const Noted& after) {
   const auto json = [](const Noted& noted) { return noted == Noted() ? "null" : noted_json(noted); };
-  if (!(before == after)) {
-    note_effects(session, verb, {{Effect::Kind::notes, "", json(before), json(after)}});
+  return before == after ? std::vector<Effect>()
+                         : std::vector<Effect>{{Effect::Kind::notes, "", json(before), json(after)}};
+}
+
+}  // namespace
+
+void Writer::note_noted(const Session& session, std::string_view verb, const Noted& before, const Noted& after) {
+  if (auto effects = effects_of_notes(before, after); !effects.empty()) {
+    note_effects(session, verb, std::move(effects));
   }
 }
 
@@ -338,11 +347,24 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
 }
 
 Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
+  if (Writer* const other = writer_of(session)) {
+    return other->change_tags(session, change);
+  }
   if (const std::string own = session->tag();
       !own.empty() && std::find(change.remove.begin(), change.remove.end(), own) != change.remove.end()) {
     return Error{Errc::unsupported, "the tag '" + own + "' is " + std::string(session->agent()) +
-                                        "'s own, which arborfs only reads; take it away there"};
+                                        "'s own, which arborfs only reads here; take it away there"};
   }
+  std::vector<Effect> effects;
+  auto tags = note_tags(session, change, effects);
+  if (!effects.empty()) {
+    note_effects(*session, "tags", std::move(effects));
+  }
+  return tags;
+}
+
+Result<Notes::Tags> Writer::note_tags(const SessionPtr& session, const Notes::TagChange& change,
+                                      std::vector<Effect>& effects) {
   const NotedPtr before = session->noted();
   const auto noted = catalog_.notes().change_tags(Notes::key_of(*session), change, syncs());
   note_outcome(session, "tags", noted ? nullptr : &noted.error());
@@ -350,7 +372,8 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
     return noted.error();
   }
   session->reload_notes();
-  note_noted(*session, "tags", *before, *noted);
+  const auto made = effects_of_notes(*before, *noted);
+  effects.insert(effects.end(), made.begin(), made.end());
   return tags_of(*session, *noted);
 }
 

@@ -273,9 +273,11 @@ class Writer {
                                         std::string_view source = "user");
   /// Sets a mark by which the agent's own lists of sessions go, or takes it away; one that is as wanted stays.
   virtual Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false);
-  /// Of sessions of every agent, also of live ones: tags are no part of a log. Returns the tags after the change.
-  /// Errors: those of Notes::change_tags; unsupported for taking away the tag that the agent keeps itself.
-  Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);
+  /// Of sessions of every agent, also of live ones: tags are notes. Returns the tags after the change. An agent that
+  /// keeps one tag itself gets the first one, unless it has one of them already or the session cannot be written now.
+  /// Errors: those of Notes::change_tags; for taking away the tag that the agent keeps, those of a title, and
+  /// unsupported for a session that is only read.
+  virtual Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);
   /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.
   virtual Result<CreateResult> fork(const SessionPtr& session, const std::string& target = "", bool force = false,
@@ -369,8 +371,9 @@ class Writer {
   void note_trashed(const Session& session, const Trashed& trashed);
   /// The same for a change that no Committer made.
   void note_effects(const Session& session, std::string_view verb, std::vector<Effect> effects);
-  /// The same for a change of its notes.
-  void note_noted(const Session& session, std::string_view verb, const Noted& before, const Noted& after);
+  /// Changes the tags in the notes alone, and adds to `effects` what that did. Errors: those of Notes::change_tags.
+  Result<Notes::Tags> note_tags(const SessionPtr& session, const Notes::TagChange& change,
+                                std::vector<Effect>& effects);
   /// The same for one that undo cannot take back; `instead` says what a user can do.
   void note_final(const Session& session, std::string_view verb, std::string instead);
   /// Adds a session that was just written to the catalog. Errors: stale if it is gone already.
@@ -387,6 +390,8 @@ class Writer {
   Outcome pass(std::string_view verb, Outcome (Writer::*call)(const SessionPtr&, Parameters...),
                const SessionPtr& session, Rest&&... rest);
   void note_lost_prompt(const Error& error);
+  /// Adds a change of its notes to the list of operations.
+  void note_noted(const Session& session, std::string_view verb, const Noted& before, const Noted& after);
   Result<AppendResult> note_labels(const SessionPtr& session, const std::vector<LabelChange>& changes);
   Result<std::string> note_title(const SessionPtr& session, std::string_view title, std::string_view source);
   [[nodiscard]] Result<void> check_made(const SessionPtr& session, const Relocation& wanted);

@@ -287,6 +287,11 @@ inline const ClaudeAct kClaudeActs[] = {
     {"title", with_rows,
      [](ClaudeStage& stage) { return claude_acts::only_error(stage.writer().set_title(stage.session(), kClaudeText)); },
      [](ClaudeStage& stage) { return stage.session()->head().header.title == kClaudeText; }},
+    {"tag", with_rows,
+     [](ClaudeStage& stage) {
+       return claude_acts::only_error(stage.writer().change_tags(stage.session(), {{"blue"}, {}}));
+     },
+     [](ClaudeStage& stage) { return stage.session()->noted()->tags == Notes::Tags{"blue"}; }},
     {"fork", with_named_belongings, claude_acts::fork, claude_acts::has_fork},
     {"archive", with_rows, [](ClaudeStage& stage) { return claude_acts::archive(stage, true); },
      [](ClaudeStage& stage) { return claude_acts::is_archived(stage); }},

@@ -100,6 +100,10 @@ void LogPlan::set_title(std::string_view title) {
   lines += title_line(title, session);
 }
 
+void LogPlan::set_tag(std::string_view tag) {
+  lines += json::Text::object().add("type", "tag").add("tag", tag).add("sessionId", session).str() + "\n";
+}
+
 Result<void> Editor::check(const Session::Guard& now) const {
   RETURN_IF_ERROR(check_writable(now.format()));
   if (now.log()->is_decoded()) {

@@ -32,6 +32,8 @@ struct LogPlan final : Plan {
   Result<void> move(const std::string& target);
   /// "" clears the title.
   void set_title(std::string_view title);
+  /// "" clears the tag.
+  void set_tag(std::string_view tag);
 
   const std::string session;
   const LogIndex* index = nullptr;

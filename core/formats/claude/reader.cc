@@ -57,7 +57,7 @@ bool may_be_note(std::string_view line) {
 }
 
 /// The facts from the bookkeeping in a piece of the log (claude/FORMAT.md D). The last row of a kind counts.
-struct Notes {
+struct TailRows {
   std::optional<std::string> custom_title;
   std::optional<std::string> made_title;
   std::optional<std::string> tag;
@@ -107,8 +107,8 @@ void each_line(std::string_view text, const Visit& visit) {
   }
 }
 
-Notes notes_in(std::string_view text) {
-  Notes notes;
+TailRows notes_in(std::string_view text) {
+  TailRows notes;
   each_line(text, [&notes](std::string_view line) { notes.take(line); });
   return notes;
 }
@@ -242,13 +242,13 @@ class Ends {
 
 /// For each kind of title, the one at the end of the log counts, else the one at its start. A custom title that is
 /// empty clears the ones before it.
-Result<std::string> find_title(Ends& ends, const Notes& tail) {
-  for (const auto title : {&Notes::custom_title, &Notes::made_title}) {
+Result<std::string> find_title(Ends& ends, const TailRows& tail) {
+  for (const auto title : {&TailRows::custom_title, &TailRows::made_title}) {
     const auto& at_end = tail.*title;
     if (at_end && !at_end->empty()) {
       return *at_end;
     }
-    if (ends.is_short() || (at_end && title == &Notes::custom_title)) {
+    if (ends.is_short() || (at_end && title == &TailRows::custom_title)) {
       continue;
     }
     ASSIGN_OR_RETURN(const auto head, ends.head(kEnd));
@@ -262,7 +262,7 @@ Result<std::string> find_title(Ends& ends, const Notes& tail) {
 
 /// The cost of the session. Rows of a session that this one continues name that one; those of a renamed log do, too,
 /// but there no row names the session as its file is called now.
-std::optional<double> cost_in(const Notes& notes, const std::string& id, const std::string& first_id,
+std::optional<double> cost_in(const TailRows& notes, const std::string& id, const std::string& first_id,
                               std::string_view tail) {
   const bool is_named = tail.find("\"" + id + "\"") != std::string_view::npos;
   const auto cost = notes.costs.find(is_named ? id : first_id);
@@ -302,7 +302,7 @@ Result<Header> read_session_head(const LogSource& log) {
   ASSIGN_OR_RETURN(const auto tail, ends.tail());
   read_rows_of(tail, start);
   Header header = header_of(start, log.place());
-  const Notes notes = notes_in(tail);
+  const TailRows notes = notes_in(tail);
   header.cwd = find_cwd(log.place(), tail, notes.cwd.value_or(header.cwd));
   header.tag = notes.tag.value_or("");
   header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);

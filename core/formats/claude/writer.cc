@@ -446,6 +446,39 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   return in_force;
 }
 
+Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::TagChange& change) {
+  RETURN_IF_ERROR(session->refresh(Depth::head));
+  const std::string own = session->tag();
+  const Notes::Tags wanted = Notes::changed(tags_of(*session, *session->noted()), change);
+  const auto is_no_tag = [](const std::string& tag) { return !check_tag(tag); };
+  const bool stays =
+      std::find(wanted.begin(), wanted.end(), own) != wanted.end() || (!own.empty() && is_no_tag(own));
+  const std::string next = stays ? own : wanted.empty() ? "" : wanted.front();
+  if (next == own || std::any_of(wanted.begin(), wanted.end(), is_no_tag)) {
+    return arborfs::Writer::change_tags(session, change);
+  }
+  std::optional<Notes::Tags> tags;
+  Command command;
+  command.verb = "tags";
+  command.is_alone = true;
+  command.change = change_of<LogPlan>([&](LogPlan& plan) -> Result<void> {
+    if (plan.index->header().tag != own) {
+      return {Errc::stale, "another program tagged the session at the same moment; try again"};
+    }
+    plan.set_tag(next);
+    plan.last_step = [&]() -> Result<void> {
+      ASSIGN_OR_RETURN(tags, note_tags(session, change, plan.effects));
+      return {};
+    };
+    return {};
+  });
+  const auto done = changes_.make(session, std::move(command));
+  if (!done && own.empty() && !tags) {
+    return arborfs::Writer::change_tags(session, change);
+  }
+  return done ? Result<Notes::Tags>(*std::move(tags)) : done.error();
+}
+
 /// As the program's library does (claude/FORMAT.md I7).
 Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force) {
   if (mark != Mark::archived) {

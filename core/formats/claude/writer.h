@@ -36,6 +36,8 @@ class Writer final : public arborfs::Writer {
   /// A title of which nothing is left clears the present one, with the file that holds it beside the transcript.
   Result<std::string> set_title(const SessionPtr& session, std::string_view title, bool force = false,
                                 std::string_view source = "user") override;
+  /// The transcript holds one of the tags, which the program shows (claude/FORMAT.md I8).
+  Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change) override;
   /// Sessions can be archived; a running program leaves that alone, so the session may be live.
   Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false) override;
   /// With its sub-agents, and with what other folders of the program have of it.

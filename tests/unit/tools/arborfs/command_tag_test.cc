@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "core/json/json_cursor.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
@@ -17,6 +20,11 @@ using ::testing::HasSubstr;
 
 constexpr const char* kOne = "11111111-1111-4111-8111-111111111111";
 constexpr const char* kTwo = "22222222-2222-4222-8222-222222222222";
+
+std::string bytes_of(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 class CommandTag : public ::testing::Test {
  protected:
@@ -37,6 +45,25 @@ class CommandTag : public ::testing::Test {
     EXPECT_EQ(run(words), kDone) << terminal.err.str();
     return terminal.out.str();
   }
+  [[nodiscard]] std::filesystem::path log() const { return claude.log("../projects/-work", kOne); }
+  void put_own_tag(const std::string& tag) {
+    claude.append("../projects/-work", kOne,
+                  R"({"type":"tag","tag":")" + tag +
+                      R"(","sessionId":"x"})"
+                      "\n");
+  }
+  /// Those that the rows of the transcript say, in order.
+  [[nodiscard]] std::vector<std::string> own_tags() const {
+    std::vector<std::string> tags;
+    std::ifstream in(log());
+    for (std::string line; std::getline(in, line);) {
+      if (skim::text_member(line, "type") == "tag") {
+        tags.push_back(skim::text_member(line, "tag"));
+      }
+    }
+    return tags;
+  }
+
   testing::TempStore claude;
   testing::TempStore scratch;
   testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
@@ -55,23 +82,38 @@ TEST_F(CommandTag, TagsAreListedAddedAndRemoved) {
 }
 
 TEST_F(CommandTag, TheTagOfClaudeCodeIsOneOfThem) {
-  const auto tag_row = [&](const std::string& tag) {
-    claude.append("../projects/-work", kOne,
-                  R"({"type":"tag","tag":")" + tag +
-                      R"(","sessionId":"x"})"
-                      "\n");
-  };
-  tag_row("green");
+  put_own_tag("green");
   EXPECT_EQ(out({"tag", kOne}), "green\n");
-  EXPECT_EQ(out({"tag", kOne, "blue"}), "blue\ngreen\n");
   EXPECT_EQ(out({"ls", "--tag", "green", "-q"}), std::string(kOne) + "\n");
-  EXPECT_EQ(run({"tag", kOne, "-d", "green"}), kFailed);
-  EXPECT_THAT(terminal.err.str(), HasSubstr("the tag 'green' is claude's own"));
-  tag_row("two words");
-  EXPECT_EQ(out({"tag", kOne}), "blue\n") << "which is no tag of arborfs";
-  tag_row("red");
-  tag_row("");
-  EXPECT_EQ(out({"tag", kOne}), "blue\n") << "it was cleared";
+  EXPECT_EQ(out({"tag", kOne, "blue", "red"}), "blue\ngreen\nred\n");
+  EXPECT_EQ(own_tags(), (std::vector<std::string>{"green"})) << "it is one of them";
+  EXPECT_EQ(out({"tag", kOne, "-d", "green"}), "blue\nred\n");
+  EXPECT_EQ(own_tags(), (std::vector<std::string>{"green", "blue"}));
+  EXPECT_EQ(run({"tag", kOne, "-d", "blue", "a/b"}), kFailed);
+  EXPECT_EQ(own_tags().back(), "blue") << "nothing is changed by a tag that is none";
+  EXPECT_EQ(out({"tag", kOne, "-d", "blue", "-d", "red"}), "");
+  EXPECT_EQ(own_tags().back(), "");
+  put_own_tag("two words");
+  EXPECT_EQ(out({"tag", kOne, "sea"}), "sea\n");
+  EXPECT_EQ(own_tags().back(), "two words") << "which is no tag of arborfs, and stays";
+  put_own_tag("");
+  EXPECT_EQ(out({"tag", kOne}), "sea\n") << "it was cleared";
+}
+
+TEST_F(CommandTag, UndoTakesBackTheTagOfClaudeCodeToo) {
+  const std::string before = bytes_of(log());
+  EXPECT_EQ(out({"tag", kOne, "sea", "wind"}), "sea\nwind\n");
+  EXPECT_EQ(own_tags(), (std::vector<std::string>{"sea"}));
+  EXPECT_EQ(run({"undo"}), kDone);
+  EXPECT_THAT(terminal.out.str(), HasSubstr("took back 'tags' of the session " + std::string(kOne)));
+  EXPECT_EQ(out({"tag", kOne}), "");
+  EXPECT_EQ(bytes_of(log()), before);
+
+  EXPECT_EQ(out({"tag", kOne, "sea"}), "sea\n");
+  put_own_tag("sea");  // as a run of the program repeats it
+  EXPECT_EQ(run({"undo"}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("was written since; nothing was taken back"));
+  EXPECT_EQ(out({"tag", kOne}), "sea\n");
 }
 
 TEST_F(CommandTag, SessionsAreChosenByTag) {

@@ -394,6 +394,28 @@ TEST_F(ClaudeWriter, ASessionThatAProgramHasOpenIsRefusedByItsName) {
   EXPECT_TRUE(append("y"));
 }
 
+TEST_F(ClaudeWriter, TheTagOfASessionThatAProgramHasOpenStays) {
+  const std::string tagged = before_ + R"({"type":"tag","tag":"blue","sessionId":")" + kClaudeId + "\"}\n";
+  std::ofstream(stage_.config() + "/" + ClaudeStage::log()) << tagged;
+  note_as_open(stage_, kClaudeId);
+  const auto both = stage_.writer().change_tags(stage_.session(), {{"aqua"}, {}});
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_THAT(*both, ElementsAre("aqua", "blue"));
+  const auto gone = stage_.writer().change_tags(stage_.session(), {{}, {"blue"}});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Errc::busy);
+  EXPECT_THAT(stage_.session()->noted()->tags, ElementsAre("aqua")) << "nothing was changed";
+  EXPECT_EQ(stage_.bytes(), tagged);
+}
+
+TEST_F(ClaudeWriter, ASessionThatAProgramHasOpenGetsItsFirstTagInNotes) {
+  note_as_open(stage_, kClaudeId);
+  const auto tags = stage_.writer().change_tags(stage_.session(), {{"blue"}, {}});
+  ASSERT_TRUE(tags) << tags.error().message;
+  EXPECT_THAT(*tags, ElementsAre("blue"));
+  EXPECT_EQ(stage_.bytes(), before_);
+}
+
 TEST_F(ClaudeWriter, SubAgentsAreNotWritten) {
   const std::string folder = "-work/" + std::string(kClaudeId) + "/subagents";
   stage_.put("projects/" + folder + "/agent-77.jsonl", ClaudeStage::prompt("x1", "", "job"));
@@ -406,6 +428,11 @@ TEST_F(ClaudeWriter, SubAgentsAreNotWritten) {
     EXPECT_EQ(error.code, Errc::read_only);
     EXPECT_THAT(error.message, HasSubstr("Claude Code resumes only the session that started it"));
   }
+  const std::string before = ClaudeStage::read(stage_.config() + "/projects/" + folder + "/agent-77.jsonl");
+  const auto tags = stage_.writer().change_tags(agent, {{"blue"}, {}});
+  ASSERT_TRUE(tags) << tags.error().message;
+  EXPECT_THAT(*tags, ElementsAre("blue"));
+  EXPECT_EQ(ClaudeStage::read(stage_.config() + "/projects/" + folder + "/agent-77.jsonl"), before) << "only noted";
 }
 
 TEST_F(ClaudeWriter, ManyWritersAndTheProgramLoseNothing) {
