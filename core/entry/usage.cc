@@ -17,12 +17,13 @@ struct Field {
   double Usage::*number;
 };
 
-/// The numbers that agents report, in the order in which they are printed.
+/// The numbers that agents report, in the order in which they are printed. One without a key is not.
 constexpr std::array kTold{Field{"input", &Usage::input},
                            Field{"output", &Usage::output},
                            Field{"reasoning", &Usage::reasoning},
                            Field{"cacheRead", &Usage::cache_read},
                            Field{"cacheWrite", &Usage::cache_write},
+                           Field{"", &Usage::cache_write_1h},
                            Field{"totalTokens", &Usage::total_tokens},
                            Field{"cost", &Usage::cost}};
 
@@ -158,7 +159,7 @@ UsageText& UsageText::add(std::string_view key, double value) {
 std::string plain_usage_json(const UsageTotals& totals) {
   UsageText text;
   for (const Field& field : kTold) {
-    if (const double sum = totals.told().*field.number; !std::isnan(sum)) {
+    if (const double sum = totals.told().*field.number; !std::isnan(sum) && !field.key.empty()) {
       text.add(field.key, sum);
     }
   }

@@ -29,6 +29,7 @@ struct Usage {
   /// 0: it counts in told(). Else one bit for each JavaScript sum that it counts in, of which a format needs several if
   /// the rest of a log decides what counts.
   std::uint8_t counts_in = 0;
+  double cache_write_1h = std::numeric_limits<double>::quiet_NaN();  // part of cache_write: what is kept for an hour
 };
 /// One in which every number is NaN.
 Usage untold_usage();

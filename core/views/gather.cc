@@ -36,6 +36,7 @@ struct Spent {
   Usage usage;
   bool may_grow = false;            // UsageReport::may_grow
   std::optional<std::size_t> kept;  // UsageLedger::Added::kept
+  bool is_computed = false;         // its cost, from prices
 };
 
 /// The usage of a session.
@@ -43,6 +44,7 @@ struct SessionSpent {
   std::vector<Spent> messages;
   std::optional<double> whole_cost;  // what its log tells of the session as a whole beyond its messages
   std::int64_t last_ms = 0;          // the newest time of its entries
+  bool is_in_starters = false;       // the session that started this one tells a cost, which has that of this one
 };
 
 /// An entry as the index has it, copied so that no lock is held while it is read.
@@ -90,7 +92,10 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
 /// Reads one session; records of the same request count once.
 class SessionReader {
  public:
-  SessionReader(const SessionPtr& session, const Options& options) : session_(session), options_(options) {}
+  SessionReader(const SessionPtr& session, const Options& options, bool is_in_starters)
+      : session_(session), options_(options) {
+    spent_.is_in_starters = is_in_starters;
+  }
 
   Result<SessionSpent> read() {
     const Session::Use use(session_);
@@ -158,6 +163,9 @@ class SessionReader {
     for (Spent& spent : spent_.messages) {
       spent.usage = spent.kept ? amounts[*spent.kept] : spent.usage;
       cost += std::isnan(spent.usage.cost) ? 0 : spent.usage.cost;
+      if (!candidates.session_cost && !spent_.is_in_starters) {
+        compute_cost(spent);
+      }
     }
     std::erase_if(spent_.messages, [](const Spent& spent) { return spent.kept && !is_told(spent.usage); });
     if (candidates.session_cost && !candidates.entries.empty()) {
@@ -170,6 +178,13 @@ class SessionReader {
     return std::move(spent_);
   }
 
+  void compute_cost(Spent& spent) const {
+    const auto cost =
+        lacks_cost(spent.usage) ? options_.prices->cost_of(spent.model, spent.usage) : std::optional<double>();
+    spent.is_computed = cost.has_value();
+    spent.usage.cost = cost.value_or(spent.usage.cost);
+  }
+
   const SessionPtr& session_;
   const Options& options_;
   UsageLedger ledger_;
@@ -178,9 +193,9 @@ class SessionReader {
 };
 
 /// Evicts data that was loaded only for the sum.
-Result<SessionSpent> read_session(const SessionPtr& session, const Options& options) {
+Result<SessionSpent> read_session(const SessionPtr& session, const Options& options, bool is_in_starters) {
   const bool was_loaded = session->has(Depth::index);
-  auto spent = SessionReader(session, options).read();
+  auto spent = SessionReader(session, options, is_in_starters).read();
   if (!was_loaded) {
     session->evict();
   }
@@ -188,7 +203,8 @@ Result<SessionSpent> read_session(const SessionPtr& session, const Options& opti
 }
 
 Addend addend_of(const Spent& spent, const SessionSpent& all) {
-  return {spent.usage, 1, !all.whole_cost && lacks_cost(spent.usage) ? 1 : 0};
+  const bool is_without = !all.whole_cost && !all.is_in_starters && lacks_cost(spent.usage);
+  return {spent.usage, 1, is_without ? 1 : 0, spent.is_computed ? spent.usage.cost : 0};
 }
 
 Addend addend_of_cost(double cost) {
@@ -197,9 +213,10 @@ Addend addend_of_cost(double cost) {
   return addend;
 }
 
-std::string day_of(std::int64_t time_ms) {
-  std::string day = local_time(time_ms, "%Y-%m-%d");
-  return day.empty() ? std::string(kUnknown) : day;
+/// A day, week or month.
+std::string time_of(std::int64_t time_ms, const char* form) {
+  std::string time = local_time(time_ms, form);
+  return time.empty() ? std::string(kUnknown) : time;
 }
 
 /// Counts the messages of sessions in their order.
@@ -232,6 +249,7 @@ class Counter {
     std::int64_t time_ms = 0;
     Usage usage;
     bool is_without_cost = false;
+    bool is_computed = false;
   };
 
   void count(const Counted& of, std::int64_t time_ms, const std::string& model, const Addend& addend) {
@@ -239,7 +257,9 @@ class Counter {
         (!options_.since_ms || time_ms >= *options_.since_ms) && (!options_.until_ms || time_ms < *options_.until_ms);
     if (is_within) {
       const std::string named = model.empty() ? std::string(kUnknown) : model;
-      stats_.add({day_of(time_ms), of.project, named, std::string(of.session->agent()), of.id}, addend);
+      stats_.add({time_of(time_ms, "%Y-%m-%d"), time_of(time_ms, "%G-W%V"), time_of(time_ms, "%Y-%m"), of.project,
+                  named, std::string(of.session->agent()), of.id},
+                 addend);
     }
   }
 
@@ -248,15 +268,26 @@ class Counter {
     Growing& growing = known->second;
     if (is_new) {
       const Addend addend = addend_of(spent, all);
-      growing = {&of, &*models_.insert(spent.model).first, spent.time_ms, spent.usage, addend.without_cost > 0};
+      growing = {&of,
+                 &*models_.insert(spent.model).first,
+                 spent.time_ms,
+                 spent.usage,
+                 addend.without_cost > 0,
+                 spent.is_computed};
       return count(of, spent.time_ms, spent.model, addend);
     }
     const Usage before = growing.usage;
-    raise_usage(growing.usage, spent.usage);
+    Usage told = spent.usage;
+    if (spent.is_computed && !growing.is_computed) {
+      growing.is_computed = growing.is_without_cost;
+      told.cost = growing.is_computed ? told.cost : untold_usage().cost;  // the first session has it in its whole cost
+    }
+    raise_usage(growing.usage, told);
     const bool has_cost_now = growing.is_without_cost && !lacks_cost(growing.usage);
     growing.is_without_cost = growing.is_without_cost && !has_cost_now;
+    const Usage grown = usage_growth(before, growing.usage);
     count(*growing.of, growing.time_ms, *growing.model,
-          {usage_growth(before, growing.usage), 0, has_cost_now ? -1 : 0});
+          {grown, 0, has_cost_now ? -1 : 0, growing.is_computed && !std::isnan(grown.cost) ? grown.cost : 0});
   }
 
   void add_whole_cost(const Counted& of, const SessionSpent& all) {
@@ -309,10 +340,40 @@ void order_by_creation(std::vector<Counted>& sessions) {
   }
 }
 
+/// The cost that a session tells as a whole has those of the sessions that it started, and that these started.
+class StartersWithCost {
+ public:
+  explicit StartersWithCost(const std::vector<Counted>& sessions) {
+    for (const Counted& of : sessions) {
+      const Header header = of.session->head().header;
+      known_[{of.session->store_number(), header.id}] = {header.started_by, header.cost.has_value()};
+    }
+  }
+  [[nodiscard]] bool have(const Session& session) const {
+    constexpr int kDeepest = 32;
+    std::string starter = session.head().header.started_by;
+    for (int depth = 0; depth < kDeepest && !starter.empty(); ++depth) {
+      const auto found = known_.find({session.store_number(), starter});
+      if (found == known_.end() || found->second.has_cost) {
+        return found != known_.end();
+      }
+      starter = found->second.started_by;
+    }
+    return false;
+  }
+
+ private:
+  struct Known {
+    std::string started_by;
+    bool has_cost = false;
+  };
+  std::map<std::pair<std::uint8_t, std::string>, Known> known_;
+};
+
 }  // namespace
 
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
-  ASSIGN_OR_RETURN(const auto all, read_session(session, options));
+  ASSIGN_OR_RETURN(const auto all, read_session(session, options, false));
   SessionUse use;
   for (const Spent& spent : all.messages) {
     use.row.add(addend_of(spent, all));
@@ -328,12 +389,14 @@ Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
 
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
   order_by_creation(sessions);
+  const StartersWithCost starters(sessions);
   const auto wanted = Wanted::here();
   Counter counter(options);
   for (std::size_t first = 0; first < sessions.size(); first += kBatch) {
     std::vector<Result<SessionSpent>> read(std::min(kBatch, sessions.size() - first), SessionSpent());
     parallel_for(read.size(), [&](std::size_t i) {
-      read[i] = wanted() ? read_session(sessions[first + i].session, options)
+      const SessionPtr& session = sessions[first + i].session;
+      read[i] = wanted() ? read_session(session, options, starters.have(*session))
                          : Result<SessionSpent>(Error{Errc::interrupted, "the sum is no longer needed"});
       options.step();
     });

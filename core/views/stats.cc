@@ -50,9 +50,10 @@ void Row::add(const Addend& addend) {
   messages += static_cast<std::uint64_t>(addend.messages);
   without_cost += static_cast<std::uint64_t>(addend.without_cost);
   add_usage(usage, addend.usage);
+  computed_cost += addend.computed_cost;
 }
 
-void Stats::add(const std::array<std::string, 5>& names, const Addend& addend) {
+void Stats::add(const Names& names, const Addend& addend) {
   for (std::size_t by = 0; by < sums_.size(); ++by) {
     sums_.at(by)[names.at(by)].add(addend);
   }
@@ -65,7 +66,7 @@ std::vector<Row> Stats::rows(By by) const {
     rows.push_back(row);
     rows.back().name = name;
   }
-  if (by != By::day) {
+  if (!is_time(by)) {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Row& a, const Row& b) { return tokens_told(a.usage) > tokens_told(b.usage); });
   }
@@ -82,7 +83,8 @@ std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const
           {"cacheWrite", told(usage.cache_write)},
           {"cost", told(rounded(usage.cost))},
           {"messagesWithoutCost",
-           row.has_partial_cost() ? std::optional(static_cast<double>(row.without_cost)) : std::nullopt}};
+           row.has_partial_cost() ? std::optional(static_cast<double>(row.without_cost)) : std::nullopt},
+          {"computedCost", row.computed_cost > 0 ? std::optional(rounded(row.computed_cost)) : std::nullopt}};
 }
 
 std::string tsv(const Stats& stats, By by) {

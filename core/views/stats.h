@@ -19,11 +19,17 @@
 #include "core/base/single_flight.h"
 #include "core/entry/usage.h"
 #include "core/session/catalog.h"
+#include "core/views/prices.h"
 
 namespace arborfs::stats {
 
-enum class By : std::uint8_t { day, project, model, agent, session };
-inline constexpr std::array<std::string_view, 5> kByNames{"day", "project", "model", "agent", "session"};
+enum class By : std::uint8_t { day, week, month, project, model, agent, session };
+inline constexpr std::array<std::string_view, 7> kByNames{"day",   "week",  "month",  "project",
+                                                          "model", "agent", "session"};
+/// True for the parts of the calendar.
+constexpr bool is_time(By by) {
+  return by == By::day || by == By::week || by == By::month;
+}
 std::optional<By> by_named(std::string_view name);
 
 /// A session whose usage counts, and how rows name it.
@@ -39,14 +45,18 @@ std::vector<Counted> all_counted(const CatalogView& view);
 struct Addend {
   Usage usage = untold_usage();
   int messages = 0;
-  int without_cost = 0;  // negative if a later record tells the cost
+  int without_cost = 0;      // negative if a later record tells the cost
+  double computed_cost = 0;  // part of usage.cost: by prices, not told by a record
 };
 
 struct Row {
-  std::string name;                // of a day as 2026-02-16 in the user's time zone; "unknown" for an unnamed model
+  /// Of a day 2026-02-16, of a week 2026-W07 (ISO 8601), of a month 2026-02, in the user's time zone; "unknown" for an
+  /// unnamed model.
+  std::string name;
   std::uint64_t messages = 0;      // each is one request to a model, or those of a task that the agent reports as one
   std::uint64_t without_cost = 0;  // of the messages: those that are not in usage.cost
   Usage usage = untold_usage();
+  double computed_cost = 0;  // Addend::computed_cost
   void add(const Addend& addend);
   /// True if its cost is not that of all its messages.
   [[nodiscard]] bool has_partial_cost() const { return without_cost > 0 && !std::isnan(usage.cost); }
@@ -56,20 +66,22 @@ struct Options {
   std::optional<std::int64_t> since_ms;
   std::optional<std::int64_t> until_ms;  // exclusive
   std::function<void()> step = [] {};    // a session has been read; called from any thread
+  PricesPtr prices = Prices::in_force();
 };
 
 class Stats {
  public:
-  /// Days in chronological order; other rows by their tokens, most first.
+  /// Days, weeks and months in chronological order; other rows by their tokens, most first.
   [[nodiscard]] std::vector<Row> rows(By by) const;
   [[nodiscard]] const Row& total() const { return total_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
 
-  void add(const std::array<std::string, 5>& names, const Addend& addend);
+  using Names = std::array<std::string, kByNames.size()>;
+  void add(const Names& names, const Addend& addend);
   void add_unreadable() { ++unreadable_; }
 
  private:
-  std::array<std::map<std::string, Row>, 5> sums_;
+  std::array<std::map<std::string, Row>, kByNames.size()> sums_;
   Row total_;
   std::size_t unreadable_ = 0;
 };
@@ -77,8 +89,9 @@ class Stats {
 /// Each message counts once, in the session that was created first, although forks and continued sessions have copies
 /// of it, with the largest value of each number that any record of it tells in any session. Messages with the same
 /// time, model and numbers are copies, unless the agent names each request. If only the session as a whole has a cost,
-/// it counts at the newest time of its entries; that of a fork counts as far as it exceeds its source's. Errors:
-/// interrupted once cancelled, or once the calling thread's work is not Wanted.
+/// it counts at the newest time of its entries, for the sessions that it started too; that of a fork counts as far as
+/// it exceeds its source's. A request for which nothing tells a cost has that of `Options::prices`. Errors: interrupted
+/// once cancelled, or once the calling thread's work is not Wanted.
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {});
 
 /// The models and the usage of one session, over all its branches, each message once, including messages that it shares
@@ -95,7 +108,8 @@ std::string tsv(const Stats& stats, By by);
 /// The row as a JSON object, with its name under the key that `by` gives; a number that no message reports is absent.
 std::string json_row(const Row& row, By by);
 /// The same numbers in the order of both: "messages", "input", "output", "reasoning", "cacheRead", "cacheWrite",
-/// "cost", and "messagesWithoutCost" if the cost is partial.
+/// "cost", "messagesWithoutCost" if the cost is partial, and "computedCost", the part of the cost that is computed from
+/// prices, if there is one.
 std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const Row& row);
 
 // The sums that the files of stats/ show. They serve requests until the catalog publishes a change or kFresh has

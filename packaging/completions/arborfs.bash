@@ -96,7 +96,7 @@ _arborfs() {
       return
       ;;
     --by)
-      mapfile -t COMPREPLY < <(compgen -W 'day project model agent session' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'day week month project model agent session' -- "$cur")
       return
       ;;
     --agent-dir)
@@ -170,7 +170,7 @@ _arborfs() {
     history) options='--json --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     text) options='--json --store --agent-dir --code --help' ;;
-    stats) options='--json --store --agent-dir --by --since --until --project --agent --help' ;;
+    stats) options='--json --store --agent-dir --by --since --until --in --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --file --at --note --queue --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --full --without --redact-output --force --durability --help' ;;

@@ -116,9 +116,10 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls search history" -s n -l l
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s p -l project -x -d 'List only this project'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -f
-complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day project model agent session' -d 'How rows are grouped'
+complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day week month project model agent session' -d 'How rows are grouped'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l since -x -d 'Only messages of this day or later'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l until -x -d 'Only messages of this day or earlier'
+complete -c arborfs -n "__fish_seen_subcommand_from stats" -l in -x -a 'today yesterday this-week last-week this-month last-month' -d 'Only messages of this period'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -l tag -x -d 'Only sessions with this tag'
 complete -c arborfs -n "__fish_seen_subcommand_from tag" -s d -l delete -x -d 'Remove this tag'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l title -x -d 'Only sessions whose title contains this'

@@ -5,6 +5,7 @@ import datetime
 import errno
 import json
 import os
+import random
 import shutil
 import sqlite3
 import threading
@@ -206,6 +207,99 @@ def test_stats_follow_the_logs_and_name_what_is_unreadable(case):
     equal(messages(), before + 1, "after an answer")
     shutil.copy(session.path, session.path.with_name("copy.jsonl"))
     equal(messages(), before + 1, "with a copy of the log")
+
+
+def price_list():
+    """The rows of the list that is built in, by model."""
+    lines = [line for line in (SOURCE_DIR / "core/views/prices.tsv").read_text().splitlines() if not line.startswith("#")]
+    names = lines[0].split("\t")
+    rows = [dict(zip(names, line.split("\t"))) for line in lines[1:]]
+    return {row["model"]: {key: float(value) for key, value in row.items() if value and key not in ("provider", "model")}
+            for row in rows}
+
+
+def cost_by_list(row, tokens):
+    """In dollars, or None if the list lacks a price."""
+    above = "_above" if sum(tokens[kind] for kind in tokens if kind != "output") > row.get("above_tokens", float("inf")) else ""
+    cost = 0.0
+    for kind, number in tokens.items():
+        price = row.get(kind + above)
+        if above and kind == "cache_write_1h" and kind in row:
+            price = row[kind] * row["input_above"] / row["input"]  # the list has no column for it
+        if number and price is None:
+            return None
+        cost += number * (price or 0) / 1e6
+    return cost
+
+
+MODELS = {"claude-sonnet-4-5-20250929": "claude-sonnet-4-5-20250929", "claude-sonnet-4-5-20261101": "claude-sonnet-4-5",
+          "claude-opus-4-6[1m]": "claude-opus-4-6", "claude-haiku-4-5": "claude-haiku-4-5", "kite-9": None}
+MODELS_OF_CODEX = {"gpt-5.2-codex": "gpt-5.2-codex", "gpt-5.5": "gpt-5.5", "gpt-5-2026-10-10": "gpt-5", "gpt-5.99": None}
+
+
+def write_claude(store, number, draw):
+    """A session whose answers have several records, the last of which tells all tokens. Yields model and tokens."""
+    session = f"{number:08}-1111-4111-8111-111111111111"
+    log = store / "projects" / "-work" / f"{session}.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"type": "user", "uuid": "p", "parentUuid": None, "sessionId": session, "cwd": "/work",
+             "timestamp": "2026-05-01T10:00:00.000Z", "message": {"role": "user", "content": "x"}}]
+    for answer in range(draw.randrange(1, 9)):
+        model = draw.choice(list(MODELS))
+        tokens = {"input": draw.randrange(5000), "output": draw.randrange(1, 3000), "cache_read": draw.choice([0, 9000, 260000]),
+                  "cache_write": draw.choice([0, 1500]), "cache_write_1h": draw.choice([0, 700])}
+        for share in sorted(draw.sample(range(1, 10), draw.randrange(0, 3))) + [10]:
+            usage = {"input_tokens": tokens["input"], "output_tokens": tokens["output"] * share // 10,
+                     "cache_read_input_tokens": tokens["cache_read"],
+                     "cache_creation_input_tokens": tokens["cache_write"] + tokens["cache_write_1h"],
+                     "cache_creation": {"ephemeral_5m_input_tokens": tokens["cache_write"],
+                                        "ephemeral_1h_input_tokens": tokens["cache_write_1h"]}}
+            rows.append({"type": "assistant", "uuid": f"a{answer}-{share}", "parentUuid": rows[-1]["uuid"],
+                         "sessionId": session, "timestamp": "2026-05-01T10:00:01.000Z", "requestId": f"r{number}-{answer}",
+                         "message": {"id": f"m{number}-{answer}", "role": "assistant", "model": model, "content": [],
+                                     "usage": usage}})
+        yield MODELS[model], tokens
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_codex(store, number, draw):
+    """A thread, whose events of one response are repeated. Yields model and tokens."""
+    thread = f"019c4740-4400-7084-801f-{number:012}"
+    log = store / "sessions" / "2026" / "05" / "01" / f"rollout-2026-05-01T10-00-00-{thread}.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    sums = collections.Counter()
+
+    def record(kind, payload):
+        return {"timestamp": "2026-05-01T10:00:00.000Z", "type": kind, "payload": payload}
+
+    records_ = [record("session_meta", {"id": thread, "timestamp": "2026-05-01T10:00:00.000Z", "cwd": "/work"})]
+    for _ in range(draw.randrange(1, 9)):
+        model = draw.choice(list(MODELS_OF_CODEX))
+        tokens = {"input": draw.randrange(1, 9000), "cache_read": draw.choice([0, 4000, 300000]), "output": draw.randrange(1, 3000)}
+        usage = {"input_tokens": tokens["input"] + tokens["cache_read"], "cached_input_tokens": tokens["cache_read"],
+                 "output_tokens": tokens["output"], "reasoning_output_tokens": 0,
+                 "total_tokens": sum(tokens.values())}
+        sums.update(usage)
+        told = record("event_msg", {"type": "token_count", "info": {"total_token_usage": dict(sums), "last_token_usage": usage}})
+        records_ += [record("turn_context", {"model": model, "cwd": "/work"}), *[told] * draw.randrange(1, 3)]
+        yield MODELS_OF_CODEX[model], tokens
+    log.write_text("".join(json.dumps(record_) + "\n" for record_ in records_))
+
+
+def test_costs_equal_another_count_by_the_price_list(case):
+    """Of 500 generated logs of Claude Code and 100 of Codex, which tell no cost: long requests, both lifetimes of the cache,
+    models with a date, and models without a price."""
+    prices, draw = price_list(), random.Random(7)
+    for agent, write, number in (("claude", write_claude, 500), ("codex", write_codex, 100)):
+        store = case.new_path(agent)
+        cost, without = 0.0, 0
+        for session in range(number):
+            for model, tokens in write(store, session, draw):
+                known = cost_by_list(prices[model], tokens) if model else None
+                cost, without = cost + (known or 0), without + (known is None)
+        (row,) = json.loads(case.arborfs("stats", "--json", "--by", "agent", f"--store={agent}={store}").stdout)
+        assert abs(row["cost"] - cost) < 1e-4 and abs(row["computedCost"] - cost) < 1e-4, (agent, row, cost)
+        equal(row["messagesWithoutCost"], without, agent)
 
 
 def test_files_of_the_mount_say_what_the_command_says(case):

@@ -52,6 +52,7 @@ struct CommandLine {
   std::string by;     // stats; "" for day
   std::string since;  // stats, ls, search; a word of period.h
   std::string until;
+  std::string period;  // instead of both
 
   std::string session;                // verbs on one session: show to text, append to rewind
   std::vector<std::string> sessions;  // rm; doctor, du: empty for all; du: projects, too

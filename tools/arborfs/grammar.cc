@@ -144,15 +144,23 @@ void Grammar::add_history() {
 void Grammar::add_stats() {
   CLI::App* stats =
       add_with_store("stats", run_stats, "Sum up tokens and cost, each message once, by its own time", Access::look);
-  stats->add_option("--by", into_.by, "day (the default), project, model, agent, or session")
+  stats->add_option("--by", into_.by, "day (the default), week, month, project, model, agent, or session")
       ->option_text("WHAT")
       ->check(is_one_of({stats::kByNames.begin(), stats::kByNames.end()}));
-  stats->add_option("--since", into_.since, "Only messages of this day or later, such as 2026-02-16")
-      ->option_text("DATE")
-      ->check(complain_of_date);
-  stats->add_option("--until", into_.until, "Only messages of this day or earlier")
-      ->option_text("DATE")
-      ->check(complain_of_date);
+  auto* const since =
+      stats->add_option("--since", into_.since, "Only messages of this day or later, such as 2026-02-16, \"last week\"")
+          ->option_text("DATE")
+          ->check(complain_of_date);
+  auto* const until = stats->add_option("--until", into_.until, "Only messages of this day or earlier")
+                          ->option_text("DATE")
+                          ->check(complain_of_date);
+  stats
+      ->add_option("--in", into_.period,
+                   "Only messages of this day, month or year, or of \"this week\", \"last month\"")
+      ->option_text("PERIOD")
+      ->check(complain_of_date)
+      ->excludes(since)
+      ->excludes(until);
   add_choice(stats);
 }
 

@@ -20,6 +20,7 @@
 #include "core/views/stats.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
+#include "tools/arborfs/costs.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
@@ -104,6 +105,9 @@ void add_use(const Row& row, JsonText& json) {
   if (row.use->row.has_partial_cost()) {
     json.add("messagesWithoutCost", row.use->row.without_cost);
   }
+  if (row.use->row.computed_cost > 0) {
+    json.add_json("computedCost", json::number_text(std::round(row.use->row.computed_cost * 1e6) / 1e6));
+  }
 }
 
 std::string json_row(const Row& row, const CommandLine& line) {
@@ -184,7 +188,7 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
       cells.insert(std::prev(cells.end()), row.occupied ? size_words(*row.occupied) : "-");
     }
     if (line.cost) {
-      cells.insert(std::prev(cells.end()), cost_words(cost_of(row), row.use && row.use->row.has_partial_cost()));
+      cells.insert(std::prev(cells.end()), row.use ? cost_words(row.use->row) : "-");
     }
     if (!line.label.empty()) {
       cells.push_back(join_words(row.labelled));

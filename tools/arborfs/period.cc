@@ -80,15 +80,45 @@ std::optional<std::int64_t> ago(const std::string& word) {
   return now_ms() - number_at(std::string_view(word).substr(0, digits)) * length_of(word.back());
 }
 
-/// The beginning of the day, month or year that a word means, or of the one `later` after it; else the moment that it
-/// means.
+/// `this month`, `last-week` and the like, in words.
+struct NamedPeriod {
+  bool is_last = false;
+  std::string_view unit;  // week, month, year
+};
+std::optional<NamedPeriod> named_period(std::string_view word) {
+  const bool is_last = word.starts_with("last");
+  if ((!is_last && !word.starts_with("this")) || word.size() < 6 || (word[4] != ' ' && word[4] != '-')) {
+    return std::nullopt;
+  }
+  const std::string_view unit = word.substr(5);
+  const bool is_known = unit == "week" || unit == "month" || unit == "year";
+  return is_known ? std::optional(NamedPeriod{is_last, unit}) : std::nullopt;
+}
+
+/// The first midnight of the period, or of the one `later` after it. Weeks begin on Mondays.
+std::int64_t midnight_of(const NamedPeriod& period, std::tm date, int later) {
+  constexpr int kWeek = 7;
+  const int steps = later - (period.is_last ? 1 : 0);
+  if (period.unit == "week") {
+    return midnight_after(date, steps * kWeek - (date.tm_wday + kWeek - 1) % kWeek);
+  }
+  date.tm_mday = 1;
+  date.tm_mon = period.unit == "year" ? 0 : date.tm_mon + steps;
+  date.tm_year += period.unit == "year" ? steps : 0;
+  return midnight_after(date, 0);
+}
+
+/// The beginning of the day, week, month or year that a word means, or of the one `later` after it; else the moment
+/// that it means.
 std::optional<std::int64_t> time_of(const std::string& word, int later) {
-  if (word == "today" || word == "yesterday") {
+  const auto period = named_period(word);
+  if (period || word == "today" || word == "yesterday") {
     const std::time_t now = std::time(nullptr);
     std::tm date{};
-    return ::localtime_r(&now, &date) == nullptr
-               ? std::nullopt
-               : std::optional(midnight_after(date, later - (word == "today" ? 0 : 1)));
+    if (::localtime_r(&now, &date) == nullptr) {
+      return std::nullopt;
+    }
+    return period ? midnight_of(*period, date, later) : midnight_after(date, later - (word == "today" ? 0 : 1));
   }
   if (const auto day = midnight(word, later)) {
     return day;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "core/entry/names.h"
@@ -10,7 +11,9 @@
 #include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/views/session_facts.h"
+#include "core/views/stats.h"
 #include "tools/arborfs/access.h"
+#include "tools/arborfs/costs.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
@@ -147,8 +150,8 @@ bool tells_cost(const json::Value& usage) {
                      [](const auto& member) { return member.value.IsNumber() && member.value.GetDouble() > 0; });
 }
 
-/// The tokens and cost that the agent reports; "" if there are none.
-std::string usage_words(const std::string& usage) {
+/// The tokens and cost that the agent reports, or the cost by prices; "" if there are none.
+std::string usage_words(const std::string& usage, const SessionPtr& session) {
   json::Document parsed;
   if (usage.empty() || !json::parse(usage, parsed)) {
     return "";
@@ -167,8 +170,10 @@ std::string usage_words(const std::string& usage) {
   tokens("output", " out");
   tokens("cacheRead", " read from the cache");
   tokens("cacheWrite", " written to the cache");
-  if (tells_cost(parsed)) {
+  if (json::number_member(parsed, "cost") && tells_cost(parsed)) {
     add("cost", [](double cost) { return fmt::format("cost {:.4f}", cost); });
+  } else if (const auto use = stats::use_of(session); use && !std::isnan(use->row.usage.cost)) {
+    parts.push_back("cost " + cost_words(use->row));
   }
   tokens("messagesWithoutCost", " messages of unknown cost not in it");
   return comma_separated(parts);
@@ -238,7 +243,7 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   if (!facts.labels.empty()) {
     print_points("labels", facts.labels, opened, kNoEntry, io);
   }
-  row(io, "usage", usage_words(facts.usage));
+  row(io, "usage", usage_words(facts.usage, opened.of.session));
 }
 
 }  // namespace

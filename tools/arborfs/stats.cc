@@ -9,6 +9,7 @@
 #include "core/entry/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
+#include "tools/arborfs/costs.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
@@ -61,7 +62,7 @@ std::vector<std::string> cells_of(const stats::Row& row) {
           count_words(usage.output),
           count_words(usage.cache_read),
           count_words(usage.cache_write),
-          cost_words(usage.cost, row.has_partial_cost())};
+          cost_words(row)};
 }
 
 /// The table without bars: the rows and the total.
@@ -93,18 +94,23 @@ std::size_t bar_columns(const Table& table, const Terminal& io) {
   return left < kLeastBarColumns ? 0 : std::min(left, kBarColumns);
 }
 
-/// The heading of the bars, one for each row, and nothing for the total; empty without bars.
+/// The heading of the bars, one for each row, and nothing for the total; empty without bars. They show the money, or
+/// the tokens if nothing has a cost.
 std::vector<std::string> bars_of(const std::vector<stats::Row>& rows, std::size_t columns) {
   if (columns == 0) {
     return {};
   }
+  const bool has_cost = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.usage.cost > 0; });
+  const auto length = [has_cost](const stats::Row& row) {
+    return !has_cost ? tokens_told(row.usage) : std::isnan(row.usage.cost) ? 0 : row.usage.cost;
+  };
   double most = 0;
   for (const stats::Row& row : rows) {
-    most = std::max(most, tokens_told(row.usage));
+    most = std::max(most, length(row));
   }
-  std::vector<std::string> bars{"TOKENS"};
+  std::vector<std::string> bars{has_cost ? "MONEY" : "TOKENS"};
   for (const stats::Row& row : rows) {
-    bars.push_back(bar(tokens_told(row.usage), most, columns));
+    bars.push_back(bar(length(row), most, columns));
   }
   bars.emplace_back();
   return bars;
@@ -140,8 +146,8 @@ Result<stats::Stats> gather(const CommandLine& line, const Catalog& catalog, Ter
     sessions.push_back({of.session, of.project->name, of.id});
   }
   stats::Options options;
-  options.since_ms = start_of(line.since);
-  options.until_ms = end_of(line.until);
+  options.since_ms = start_of(line.period.empty() ? line.since : line.period);
+  options.until_ms = end_of(line.period.empty() ? line.until : line.period);
   Progress progress(io, "reading sessions", sessions.size());
   options.step = [&progress] { progress.step(); };
   return stats::gather(std::move(sessions), options);
@@ -160,9 +166,8 @@ int run_stats(const CommandLine& line, Terminal& io) {
   }
   const By by = by_of(line);
   line.json ? print_json(*found, by, io) : print_table(*found, by, io);
-  if (!line.json && found->total().has_partial_cost()) {
-    io.err << "arborfs: a cost with + leaves out messages whose cost is unknown, "
-           << counted(found->total().without_cost, "message") << " in all\n";
+  if (!line.json) {
+    explain_costs(found->total(), io);
   }
   if (found->unreadable() > 0) {
     io.err << "arborfs: " << counted(found->unreadable(), "session") << " could not be read; see arborfs doctor\n";

@@ -65,10 +65,6 @@ std::string size_words(std::uint64_t bytes) {
   return fmt::format("{:.{}f}{}", value, value < 9.95 ? 1 : 0, units[unit]);
 }
 
-std::string cost_words(double cost, bool is_partial) {
-  return std::isnan(cost) ? "-" : fmt::format("{:.{}f}{}", cost, cost < 1 ? 4 : 2, is_partial ? "+" : "");
-}
-
 std::string time_words(std::int64_t nanoseconds) {
   const std::string time = local_time(nanoseconds / 1'000'000, "%Y-%m-%d %H:%M");
   return time.empty() ? "?" : time;

@@ -12,8 +12,6 @@ namespace arborfs::cli {
 
 /// 812, 12K, 3.4M, 1.2G: powers of 1024, as ls -h prints them.
 std::string size_words(std::uint64_t bytes);
-/// "0.0312", "1.25"; "-" for NaN, which means that nothing has a cost; "1.25+" if it is that of a part only.
-std::string cost_words(double cost, bool is_partial = false);
 /// Local time: 2026-02-16 10:20.
 std::string time_words(std::int64_t nanoseconds);
 

@@ -43,9 +43,11 @@ std::string complain_of_model(const std::string& word) {
 }
 
 std::string complain_of_date(const std::string& word) {
-  return start_of(word) ? ""
-                        : "'" + visible_line(word, kShownOfWord) +
-                              "' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d or 2w";
+  return start_of(word)
+             ? ""
+             : "'" + visible_line(word, kShownOfWord) +
+                   "' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d, 2w, \"this week\" "
+                   "or \"last month\"";
 }
 
 std::string complain_of_store(const std::string& word) {

@@ -459,6 +459,9 @@ std::optional<RecordUsage> Renderer::usage_of(EntryType /*type*/, const json::Va
   take_number(told.usage.output, *usage, "output_tokens");
   take_number(told.usage.cache_read, *usage, "cache_read_input_tokens");
   take_number(told.usage.cache_write, *usage, "cache_creation_input_tokens");
+  if (const json::Value* written = json::member(*usage, "cache_creation")) {
+    take_number(told.usage.cache_write_1h, *written, "ephemeral_1h_input_tokens");
+  }
   if (const json::Value* details = json::member(*usage, "output_tokens_details")) {
     take_number(told.usage.reasoning, *details, "thinking_tokens");
   }

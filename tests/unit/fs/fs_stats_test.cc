@@ -64,16 +64,18 @@ TEST_F(FsStatsTest, ListingTheFolderReadsNoLog) {
 }
 
 TEST_F(FsStatsTest, FilesHaveTheSumsAndFollowTheLogs) {
-  const std::string head = "\tmessages\tinput\toutput\treasoning\tcacheRead\tcacheWrite\tcost\tmessagesWithoutCost\n";
-  EXPECT_EQ(text_of("by-model.tsv"), "model" + head + "m\t1\t10\t2\t\t\t\t0\t\n");
-  EXPECT_EQ(text_of("by-agent.tsv"), "agent" + head + "omp\t1\t10\t2\t\t\t\t0\t\n");
+  const std::string head =
+      "\tmessages\tinput\toutput\treasoning\tcacheRead\tcacheWrite\tcost\tmessagesWithoutCost\t"
+      "computedCost\n";
+  EXPECT_EQ(text_of("by-model.tsv"), "model" + head + "m\t1\t10\t2\t\t\t\t0\t\t\n");
+  EXPECT_EQ(text_of("by-agent.tsv"), "agent" + head + "omp\t1\t10\t2\t\t\t\t0\t\t\n");
   auto call = RequestContext::in_pool();
   const auto before = find(call, "by-model.tsv");
   EXPECT_EQ(find(call, "by-model.tsv")->node, before->node);
   EXPECT_NE(find(call, "by-agent.tsv")->ino, before->ino);
   temp.append(kFolder, kName, answer("e2"));
   catalog.rescan();
-  EXPECT_EQ(text_of("by-model.tsv"), "model" + head + "m\t2\t20\t4\t\t\t\t0\t\n");
+  EXPECT_EQ(text_of("by-model.tsv"), "model" + head + "m\t2\t20\t4\t\t\t\t0\t\t\n");
   const auto after = find(call, "by-model.tsv");
   EXPECT_NE(after->node, before->node);
   EXPECT_EQ(after->ino, before->ino);

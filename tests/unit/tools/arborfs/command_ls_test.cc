@@ -58,7 +58,8 @@ TEST_F(CommandLsTest, SinceAndUntilSelectByTheTimeOfTheLastWrite) {
   EXPECT_EQ(run({"ls", "--until=1y"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("no session was written in that time; 'arborfs ls' lists all"));
   EXPECT_EQ(run({"ls", "--since=soon"}), kUsage);
-  EXPECT_THAT(err(), HasSubstr("'soon' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d or 2w"));
+  EXPECT_THAT(err(), HasSubstr("'soon' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d, 2w, "
+                               "\"this week\" or \"last month\""));
 }
 
 TEST_F(CommandLsTest, StateSelectsBeforeTheLimit) {

@@ -18,6 +18,7 @@ namespace arborfs::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -117,10 +118,10 @@ TEST_F(CommandStatsTest, NamesGoBeforeBars) {
               testing::TempStore::header("dddd000011112222", "/work/kites/x1") + "\n" +
                   answer("e4", "2026-02-18T10:00:00.000Z", "small", "1"));
   terminal.io.width = 80;
-  EXPECT_THAT(stats({"--by=project"}),
-              AllOf(HasSubstr("\nwork-kites-x1 "), HasSubstr("COST  TOKENS\n"), HasSubstr("0.7500  ███████\n")));
+  EXPECT_THAT(stats({"--by=project"}), AllOf(HasSubstr("\nwork-kites-x1 "), HasSubstr("COST  MONEY\n"),
+                                             HasSubstr("0.7500  █████▎\n"), HasSubstr("1.00  ███████\n")));
   terminal.io.width = 72;
-  EXPECT_THAT(stats({"--by=project"}), AllOf(HasSubstr("\nwork-kites-x1 "), Not(HasSubstr("TOKENS"))));
+  EXPECT_THAT(stats({"--by=project"}), AllOf(HasSubstr("\nwork-kites-x1 "), Not(HasSubstr("MONEY"))));
   terminal.io.width = 60;
   EXPECT_THAT(stats({"--by=project"}), HasSubstr("\nwork-a  "));
 }
@@ -139,6 +140,94 @@ TEST_F(CommandStatsTest, WithoutMessagesThereIsOnlyTheTotal) {
   EXPECT_EQ(stats({"--since=2027-01-01", "--json"}), "[]\n");
   EXPECT_THAT(stats({"--since=2027-01-01"}),
               HasSubstr("total         0      -       -           -            -     -\n"));
+}
+
+TEST_F(CommandStatsTest, WeeksAndMonthsAreInTheirOrder) {
+  store.write("-work-c", "three",
+              testing::TempStore::header("cccc000011112222", "/work/c") + "\n" +
+                  answer("e4", "2025-12-31T10:00:00.000Z", "small", "2"));
+  EXPECT_THAT(stats({"--by=week"}),
+              AllOf(HasSubstr("WEEK "), HasSubstr("\n2026-W01         1 "), HasSubstr("\n2026-W08         3 ")));
+  EXPECT_THAT(stats({"--by=month"}), AllOf(HasSubstr("\n2025-12         1 "), HasSubstr("\n2026-02         3 ")));
+  EXPECT_THAT(stats({"--in=2026-02"}), HasSubstr("total              3"));
+  EXPECT_THAT(stats({"--in=2026-02-17"}), HasSubstr("total              2"));
+  EXPECT_THAT(stats({"--in=this-week"}), HasSubstr("total         0"));
+  EXPECT_EQ(terminal.run({"stats", "--in=2026-02", "--since=2026-02-17"}), kUsage);
+  EXPECT_EQ(terminal.run({"stats", "--in=next-week"}), kUsage);
+}
+
+TEST_F(CommandStatsTest, PeriodsOfTheCalendarFollowOneAnother) {
+  EXPECT_EQ(end_of("last-week"), start_of("this week"));
+  EXPECT_EQ(end_of("last month"), start_of("this-month"));
+  EXPECT_EQ(end_of("last year"), start_of("this year"));
+  const auto day = start_of("today");
+  EXPECT_LE(start_of("this week"), day);
+  EXPECT_GE(end_of("this week"), end_of("today"));
+  std::time_t monday = *start_of("this week") / 1000;
+  EXPECT_EQ(std::localtime(&monday)->tm_wday, 1);
+  std::time_t first = *start_of("last month") / 1000;
+  EXPECT_EQ(std::localtime(&first)->tm_mday, 1);
+}
+
+/// A session of Claude Code, whose records tell no cost; `cost` is that of the whole session, "" for none.
+class CommandStatsOfClaude : public CommandStatsTest {
+ protected:
+  static std::string id_of(unsigned number) { return std::to_string(number) + "1111111-1111-4111-8111-111111111111"; }
+  static std::string row(const std::string& message, const std::string& model, const std::string& usage) {
+    return R"({"type":"assistant","uuid":"u-)" + message + R"(","parentUuid":null,"requestId":"r-)" + message +
+           R"(","timestamp":"2026-02-16T10:00:00.000Z","message":{"id":")" + message +
+           R"(","role":"assistant","model":")" + model + R"(","content":[],"usage":{)" + usage + "}}}\n";
+  }
+  void write(unsigned number, const std::string& rows, const std::string& cost = "") {
+    claude.write(
+        "../projects/-work", id_of(number),
+        R"({"type":"user","uuid":"p","parentUuid":null,"sessionId":")" + id_of(number) +
+            R"(","cwd":"/work","timestamp":"2026-02-16T09:00:00.000Z","message":{"role":"user","content":"x"}})" +
+            "\n" + rows +
+            (cost.empty()
+                 ? ""
+                 : R"({"type":"cost-state","sessionId":")" + id_of(number) + R"(","totalCostUSD":)" + cost + "}\n"));
+  }
+  std::string of_claude(std::vector<std::string> words) {
+    words.insert(words.begin(), {"stats", "--store=claude=" + claude.root()});
+    EXPECT_EQ(terminal.run(words), kDone) << terminal.err.str();
+    return terminal.out.str();
+  }
+  static constexpr const char* kUsage =
+      R"("input_tokens":1000,"output_tokens":2000,"cache_read_input_tokens":10000,"cache_creation_input_tokens":3000,)"
+      R"("cache_creation":{"ephemeral_5m_input_tokens":1000,"ephemeral_1h_input_tokens":2000})";
+  static constexpr double kCost = (1000 * 3 + 2000 * 15 + 10000 * 0.3 + 1000 * 3.75 + 2000 * 6) / 1e6;
+  testing::TempStore claude;
+};
+
+TEST_F(CommandStatsOfClaude, CostsThatNobodyTellsAreComputedAndMarked) {
+  write(1, row("m1", "claude-sonnet-4-5-20250929", kUsage) + row("m2", "kite-9", kUsage));
+  const std::string cost = json::number_text(kCost);
+  EXPECT_THAT(of_claude({"--by=model"}),
+              AllOf(HasSubstr("~0.0518\n"), ContainsRegex("kite-9 .* 3,000 +-\n"), HasSubstr("6,000  ~0.0518+\n")));
+  EXPECT_THAT(terminal.err.str(), AllOf(HasSubstr("~ marks a cost that is computed by list prices of 20"),
+                                        HasSubstr("+ leaves out 1 message without a price\n")));
+  EXPECT_THAT(of_claude({"--by=model", "--json"}),
+              AllOf(HasSubstr("\"cost\":" + cost + ",\"computedCost\":" + cost), Not(HasSubstr("\"cost\":0,"))));
+  EXPECT_EQ(terminal.run({"ls", "--store=claude=" + claude.root(), "--cost"}), kDone);
+  EXPECT_THAT(terminal.out.str(), HasSubstr(" ~0.0518+ "));
+  EXPECT_EQ(terminal.run({"show", "--store=claude=" + claude.root(), "latest"}), kDone);
+  EXPECT_THAT(terminal.out.str(), HasSubstr("cost ~0.0518+"));
+}
+
+TEST_F(CommandStatsOfClaude, TheCostOfTheAgentGoesBeforePrices) {
+  write(1, row("m1", "claude-sonnet-4-5", kUsage), "0.25");
+  EXPECT_THAT(of_claude({"--by=model", "--json"}), AllOf(HasSubstr("\"cost\":0.25}"), Not(HasSubstr("computedCost"))));
+  write(2, row("m1", "claude-sonnet-4-5", kUsage));  // a copy of the message
+  EXPECT_THAT(of_claude({"--by=agent", "--json"}), HasSubstr("\"cost\":0.25}"));
+}
+
+TEST_F(CommandStatsOfClaude, TheCostOfASessionHasThatOfItsSubAgents) {
+  write(1, row("m1", "claude-sonnet-4-5", kUsage), "0.25");
+  claude.write("../projects/-work/" + id_of(1) + "/subagents", "agent-77", row("m2", "claude-sonnet-4-5", kUsage));
+  EXPECT_THAT(of_claude({"--by=agent", "--json"}), AllOf(HasSubstr("\"messages\":2,"), HasSubstr("\"cost\":0.25}")));
+  write(1, row("m1", "claude-sonnet-4-5", kUsage));
+  EXPECT_THAT(of_claude({"--by=agent", "--json"}), HasSubstr("\"cost\":" + json::number_text(2 * kCost) + ","));
 }
 
 }  // namespace
