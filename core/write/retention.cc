@@ -56,7 +56,7 @@ Fate fate_by_labels(const Catalog& catalog, const SessionPtr& session, std::stri
     why = "its notes cannot be read: " + noted.error().message;
     return Fate::refused;
   }
-  if (!tags_of(*session, **noted).empty() || !(*noted)->labels.empty()) {
+  if (!tags_of(*session, **noted).empty() || !session->tag().empty() || !(*noted)->labels.empty()) {
     return Fate::labelled;
   }
   if (const auto refreshed = session->refresh(Depth::index); !refreshed) {

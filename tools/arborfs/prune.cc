@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -35,8 +34,6 @@ struct PrunePlan {
   std::vector<Old> old;
   std::vector<std::pair<Listed, std::string>> refused;  // and why
   std::array<std::size_t, static_cast<std::size_t>(Fate::removed) + 1> counts{};
-  std::size_t only_read = 0;  // sessions of agents whose sessions arborfs only reads
-  std::set<std::string_view> agents_only_read;
   [[nodiscard]] std::size_t count(Fate fate) const { return counts.at(static_cast<std::size_t>(fate)); }
 };
 
@@ -50,16 +47,6 @@ Retention retention_of(const CommandLine& line) {
   return retention;
 }
 
-/// Counts the sessions that cannot be judged, without those that another session started.
-void count_only_read(const std::vector<Listed>& sessions, PrunePlan& plan) {
-  for (const Listed& of : sessions) {
-    if (!of.session->format().is_writable() && of.session->head().header.started_by.empty()) {
-      ++plan.only_read;
-      plan.agents_only_read.insert(of.session->agent());
-    }
-  }
-}
-
 PrunePlan plan_of(const Retention& retention, Writer& writer, const std::vector<Listed>& sessions, Terminal& io) {
   const Progress progress(io, "reading sessions");
   std::vector<Candidate> candidates;
@@ -67,7 +54,6 @@ PrunePlan plan_of(const Retention& retention, Writer& writer, const std::vector<
     candidates.push_back({of.session, of.mtime_ns});
   }
   PrunePlan plan;
-  count_only_read(sessions, plan);
   for (Judged& judged : judge(writer, std::move(candidates), retention)) {
     ++plan.counts.at(static_cast<std::size_t>(judged.fate));
     Listed of = listed(writer.catalog(), judged.session);
@@ -153,7 +139,7 @@ void print_json(const PrunePlan& plan, bool dry_run, Terminal& io) {
   }
   auto all = JsonText::object();
   all.add("dryRun", dry_run).add_json("removed", rows.str()).add_json("kept", counts.str());
-  all.add("remaining", kept(plan)).add("readOnly", plan.only_read);
+  all.add("remaining", kept(plan));
   io.out << terminal_safe_json(all.str()) << "\n";
 }
 
@@ -174,10 +160,6 @@ void print_words(const PrunePlan& plan, bool dry_run, Terminal& io) {
     }
   }
   io.out << reasons << "\n";
-  if (plan.only_read > 0) {
-    io.out << "not counted, because arborfs only reads them: " << counted(plan.only_read, "session") << " of "
-           << join_words({plan.agents_only_read.begin(), plan.agents_only_read.end()}) << "\n";
-  }
   if (!dry_run && !plan.old.empty()) {
     io.out << "'arborfs restore' lists them and brings them back\n";
   }

@@ -79,22 +79,24 @@ TEST_F(CommandPruneTest, DefaultsKeepFiftySessions) {
   EXPECT_EQ(left(), "01234");
 }
 
-TEST_F(CommandPruneTest, SessionsThatAreOnlyReadAreNamedAndStay) {
-  const testing::TempStore codex;  // with a document of its first version
-  const std::string day = codex.sessions() / "rollout-2025-04-20-0b1c2d3e4f5061728394a5b6c7d8e9f0.json";
-  std::ofstream(day)
-      << R"({"session":{"timestamp":"2025-04-20T10:00:00.000Z","id":"0b1c2d3e4f5061728394a5b6c7d8e9f0"},)"
-      << R"("items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"old"}]}]})";
-  const std::vector<std::string> words{"prune", "-n", "--store=codex=" + codex.root()};
-  EXPECT_EQ(run(words), kDone) << err();
-  EXPECT_THAT(out(), HasSubstr("5 newest\nnot counted, because arborfs only reads them: 1 session of codex\n"));
-  auto as_json = words;
-  as_json.emplace_back("--json");
-  EXPECT_EQ(run(as_json), kDone) << err();
-  EXPECT_EQ(result()["readOnly"], "1");
-  EXPECT_EQ(result()["remaining"], "6");
-  EXPECT_EQ(run({"prune", "-n", "--json"}), kDone) << err();
-  EXPECT_EQ(result()["readOnly"], "0");
+TEST_F(CommandPruneTest, ATagOfClaudeCodeThatIsNoneOfArborfsKeepsItsSession) {
+  const testing::TempStore claude;
+  const std::string id = "11111111-1111-4111-8111-111111111111";
+  const std::string rows = R"({"type":"user","uuid":"a","parentUuid":null,"sessionId":")" + id +
+                           R"(","cwd":"/work","timestamp":"2026-01-01T10:00:00.000Z",)"
+                           R"("message":{"role":"user","content":"old"}})"
+                           "\n";
+  const auto prune = [&](const std::string& tag) {
+    claude.write("../projects/-work", id,
+                 rows + R"({"type":"tag","tag":")" + tag + R"(","sessionId":")" + id + "\"}\n");
+    fs::last_write_time(claude.log("../projects/-work", id),
+                        fs::file_time_type::clock::now() - std::chrono::hours(24 * 99));
+    EXPECT_EQ(run({"prune", "-n", "-a", "claude", "--keep-count=0", "--store=claude=" + claude.root()}), kDone)
+        << err();
+    return out();
+  };
+  EXPECT_THAT(prune("release 2"), HasSubstr("0 sessions would be removed, 1 kept: 1 labelled"));
+  EXPECT_THAT(prune(""), HasSubstr("1 session would be removed"));
 }
 
 TEST_F(CommandPruneTest, OptionsSelectSessions) {
