@@ -1,9 +1,10 @@
 """Undo: what the mount and the command line changed is listed in `operations`, and `arborfs undo` takes it back."""
 
 import errno
+import subprocess
 
 from agents import running
-from mounting import equal, eventually, fails_with, shell, visible_within
+from mounting import BINARY, PATIENCE, equal, eventually, fails_with, shell, visible_within
 
 
 def test_what_the_mount_changed_is_listed_and_taken_back(case):
@@ -28,6 +29,24 @@ def test_what_the_mount_changed_is_listed_and_taken_back(case):
         eventually(5, lambda: all(line.endswith("taken back") for line in (mount / "operations").read_text().splitlines()),
                    "both are said to be taken back")
     equal(session.path.read_bytes(), log)
+
+
+def test_each_of_many_processes_takes_back_another_operation(case):
+    """Six appends, and six times `arborfs undo` at once: each takes one of them back."""
+    session = case.agent.session()
+    session.write()
+    log = session.path.read_bytes()
+    store = f"--agent-dir={case.agent.path}"
+    for number in range(6):
+        case.arborfs("append", store, session.id, f"words {number}")
+    undos = [subprocess.Popen([BINARY, "undo", store], env=case.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+             for _ in range(6)]
+    for undo in undos:
+        said, _ = undo.communicate(timeout=60 * PATIENCE)
+        equal(undo.returncode, 0, said.decode())
+    equal(session.path.read_bytes(), log)
+    failed = case.arborfs("undo", store, check=False)
+    assert b"there is nothing to take back" in failed.stderr, failed.stderr
 
 
 def test_nothing_is_taken_back_from_a_running_agent(case):

@@ -17,6 +17,20 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kUndoWords = 4096;  // characters
+constexpr std::chrono::seconds kWaitForOther{30};
+
+/// What to do instead of taking back the last operation; "" if nothing else can be.
+std::string next_to_undo(const Operations& operations) {
+  const auto all = operations.all();
+  const auto groups = all ? grouped_operations(*all) : std::vector<OperationGroup>();
+  bool is_last = true;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    if (!group->is_undone && !std::exchange(is_last, false) && group->cannot().empty()) {
+      return "; what was done before it, '" + group->first().verb + "': arborfs undo " + group->first().id;
+    }
+  }
+  return "";
+}
 
 int list_operations(const Operations& operations, bool json, Terminal& io) {
   const auto all = operations.all();
@@ -51,6 +65,11 @@ std::vector<RemovedFrom> stores_of(const OperationGroup& group) {
 }
 
 Result<std::string> take_back(const Operations& operations, const CommandLine& line, Terminal& io) {
+  ASSIGN_OR_RETURN(const auto folder, make_private_folder(Disk::real(), state_path(""), false));
+  const FolderLock alone(folder, kWaitForOther);
+  if (!alone.is_held()) {
+    return Error{Errc::busy, "another process of arborfs takes something back; try again"};
+  }
   ASSIGN_OR_RETURN(const auto group, find_operation(operations, line.operation));
   ASSIGN_OR_RETURN(const auto stores, stores_to_go_back(line, stores_of(group)));
   Catalog catalog(stores, home_of(io), state_path(""));
@@ -76,7 +95,8 @@ int run_undo(const CommandLine& line, Terminal& io) {
   }
   const auto done = take_back(operations, line, io);
   if (!done) {
-    return fail(io, done.error());
+    const bool is_last = line.operation.empty() && done.error().code != Errc::busy;
+    return fail(io, {done.error().code, done.error().message + (is_last ? next_to_undo(operations) : "")});
   }
   io.out << (line.json ? terminal_safe_json(JsonText::object().add("done", *done).str())
                        : visible_line(*done, kUndoWords))
