@@ -124,8 +124,11 @@ class ItemReader {
 
   Result<void> take_queued(const json::Value& object) {
     const std::string text = text_of(object, "queue");
-    if (number_ > 1 || object.MemberCount() > 1 || text.empty()) {
+    if (number_ > 1 || object.MemberCount() > 1) {
       return refuse("a message for Codex's queue goes alone, as {\"queue\":\"text\"}");
+    }
+    if (text.empty()) {
+      return refuse("\"queue\" needs a text that is not empty");
     }
     turns_.queued = text;
     return {};
