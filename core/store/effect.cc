@@ -16,6 +16,8 @@ namespace {
 
 using Kind = Effect::Kind;
 
+constexpr std::uint32_t kPermissions = 0777;
+
 std::string hex_of(std::uint64_t number) {
   std::array<char, 24> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
@@ -38,15 +40,22 @@ std::uint64_t FileChange::size_before() const {
   return bytes;
 }
 
-FileChange appended_to(std::string path, std::uint64_t at, std::string_view bytes) {
-  return {std::move(path), false, at + bytes.size(), {{at, bytes.size(), xxh64(bytes), ""}}};
+FileChange appended_to(std::string path, const FileStat& was, std::string_view bytes) {
+  return {std::move(path), false, was.size + bytes.size(), {{was.size, bytes.size(), xxh64(bytes), ""}}, was.mtime_ns};
+}
+
+FileChange removed_file(std::string path, std::string_view content, const FileStat& was) {
+  FileChange change{std::move(path), false, 0, {{0, 0, xxh64(""), std::string(content)}}, was.mtime_ns};
+  change.is_removed = true;
+  change.mode_before = was.mode & kPermissions;
+  return change;
 }
 
 FileChange made_file(std::string path, std::string_view content) {
   return {std::move(path), true, content.size(), {{0, content.size(), xxh64(content), ""}}};
 }
 
-FileChange replaced_in(std::string path, std::string_view before, std::string_view after) {
+FileChange replaced_in(std::string path, std::string_view before, std::string_view after, const FileStat& was) {
   const std::size_t shorter = std::min(before.size(), after.size());
   const auto differ =
       std::mismatch(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(shorter), after.begin());
@@ -59,7 +68,8 @@ FileChange replaced_in(std::string path, std::string_view before, std::string_vi
   return {std::move(path),
           false,
           after.size(),
-          {{same, written.size(), xxh64(written), std::string(before.substr(same, before.size() - same - same_end))}}};
+          {{same, written.size(), xxh64(written), std::string(before.substr(same, before.size() - same - same_end))}},
+          was.mtime_ns};
 }
 
 Effect effect_of(const FileChange& change) {
@@ -69,11 +79,15 @@ Effect effect_of(const FileChange& change) {
     before.item(json::encode_base64(run.before));
     after.item_json("[" + std::to_string(run.at) + "," + std::to_string(run.length) + ",\"" + hex_of(run.hash) + "\"]");
   }
-  const auto object = [](std::uint64_t size, const json::Text& runs) {
-    return json::Text::object().add("size", size).add_json("runs", runs.str()).str();
-  };
-  return {Kind::file, change.path, change.is_new ? "null" : object(change.size_before(), before),
-          object(change.size, after)};
+  json::Text was = json::Text::object().add("size", change.size_before()).add_json("runs", before.str());
+  if (change.time_before != 0) {
+    was.add("time", std::to_string(change.time_before));
+  }
+  if (change.is_removed) {
+    was.add("mode", change.mode_before);
+  }
+  const json::Text now = json::Text::object().add("size", change.size).add_json("runs", after.str());
+  return {Kind::file, change.path, change.is_new ? "null" : was.str(), change.is_removed ? "null" : now.str()};
 }
 
 Effect effect_of_rows(std::string database, std::string_view changeset) {
@@ -106,7 +120,16 @@ std::optional<FileChange> file_change_of(const Effect& effect) {
     return std::nullopt;
   }
   FileChange found{effect.what, before.IsNull(), number_in(json::member(after, "size")), {}};
+  found.time_before = std::strtoll(json::text_member(before, "time").c_str(), nullptr, 10);
   const json::Value* const replaced = json::member(before, "runs");
+  if (after.IsNull()) {
+    const bool is_whole =
+        replaced != nullptr && replaced->IsArray() && replaced->Size() == 1 && (*replaced)[0].IsString();
+    found.is_removed = true;
+    found.mode_before = static_cast<std::uint32_t>(number_in(json::member(before, "mode"))) & kPermissions;
+    found.runs.push_back({0, 0, xxh64(""), is_whole ? json::decode_base64(json::as_string((*replaced)[0])) : ""});
+    return is_whole ? std::optional(std::move(found)) : std::nullopt;
+  }
   const json::Value* const written = json::member(after, "runs");
   if (written == nullptr || !written->IsArray() ||
       (!found.is_new && (replaced == nullptr || !replaced->IsArray() || replaced->Size() != written->Size()))) {

@@ -44,15 +44,20 @@ struct FileChange {
   bool is_new = false;
   std::uint64_t size = 0;  // after the change
   std::vector<WrittenRun> runs;
+  std::int64_t time_before = 0;   // the modification time in nanoseconds; 0: not known
+  bool is_removed = false;        // the file is gone, with the content that the run has
+  std::uint32_t mode_before = 0;  // of a file that was removed
 
   [[nodiscard]] std::uint64_t size_before() const;
 };
-/// `bytes` were written to a file whose size was `at`.
-FileChange appended_to(std::string path, std::uint64_t at, std::string_view bytes);
+/// `bytes` were written to the end of a file that had this stat before.
+FileChange appended_to(std::string path, const FileStat& was, std::string_view bytes);
 /// A file of this content was created.
 FileChange made_file(std::string path, std::string_view content);
-/// The content of a file became another one.
-FileChange replaced_in(std::string path, std::string_view before, std::string_view after);
+/// The content of a file became another one. `was` is its stat before.
+FileChange replaced_in(std::string path, std::string_view before, std::string_view after, const FileStat& was);
+/// A file of this content and stat was removed.
+FileChange removed_file(std::string path, std::string_view content, const FileStat& was);
 
 Effect effect_of(const FileChange& change);
 /// Rows of a database changed, as the changeset says (core/sqlite/database.h).

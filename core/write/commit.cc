@@ -404,7 +404,7 @@ Result<void> Committer::append(const SessionPtr& session, LogWriter& writer, Pla
   RETURN_IF_ERROR(writer.append(plan.lines));
   auto overwritten = plan.at_begin.empty() ? Result<void>() : writer.overwrite(0, plan.at_begin);
   if (overwritten) {
-    FileChange appended = appended_to(path_of(writer.log().fd()), writer.stat().size, plan.lines);
+    FileChange appended = appended_to(path_of(writer.log().fd()), writer.stat(), plan.lines);
     if (!plan.at_begin.empty()) {
       appended.runs.insert(appended.runs.begin(), {0, plan.at_begin.size(), xxh64(plan.at_begin), std::move(begin)});
     }

@@ -54,7 +54,9 @@ class ChangedFile {
     const auto folder = Dir::open_root(folder_);
     const auto file = folder ? File::open_in(*folder, name_) : Result<File>(folder.error());
     if (!file && file.error().code == Errc::not_found) {
-      return change_.is_new ? Result<Stand>(Stand::as_before) : changed_since(change_.path + " was removed");
+      return change_.is_removed ? Result<Stand>(Stand::as_left)
+             : change_.is_new   ? Result<Stand>(Stand::as_before)
+                                : changed_since(change_.path + " was removed");
     }
     if (!file) {
       return file.error();
@@ -79,6 +81,9 @@ class ChangedFile {
 
   Result<void> take_back(bool sync) const {
     ASSIGN_OR_RETURN(const auto folder, Dir::open_root(folder_));
+    if (change_.is_removed) {
+      return make_again(folder, sync);
+    }
     ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name_));
     ASSIGN_OR_RETURN(const auto stat, file.stat());
     if (is_open_for_writing(file, kOneWrite)) {
@@ -100,6 +105,18 @@ class ChangedFile {
   }
 
  private:
+  /// The file with the content and the time that it had.
+  Result<void> make_again(const Dir& folder, bool sync) const {
+    RETURN_IF_ERROR(write_whole_file(disk_, folder, name_, change_.mode_before, change_.runs[0].before,
+                                     Disk::Existing::keep, sync));
+    ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name_));
+    return put_back_time(file.fd());
+  }
+
+  [[nodiscard]] Result<void> put_back_time(int fd) const {
+    return change_.time_before == 0 ? Result<void>() : disk_.set_mtime(fd, change_.time_before);
+  }
+
   /// A folder that was made for the file; one that has other files stays.
   void remove_empty_folder() const {
     const std::filesystem::path path(folder_);
@@ -114,7 +131,7 @@ class ChangedFile {
   }
 
   [[nodiscard]] Result<bool> is_as_left(const File& file, const FileStat& stat) const {
-    if (stat.size != change_.size) {
+    if (stat.size != change_.size || change_.is_removed) {
       return false;
     }
     for (const WrittenRun& run : change_.runs) {
@@ -148,6 +165,7 @@ class ChangedFile {
       return false;
     }
     RETURN_IF_ERROR(disk_.truncate(file.fd(), change_.runs[0].at));
+    RETURN_IF_ERROR(put_back_time(file.fd()));
     RETURN_IF_ERROR(sync ? disk_.sync(file.fd()) : Result<void>());
     return true;
   }
@@ -169,6 +187,8 @@ class ChangedFile {
       at = run.at + run.length;
     }
     RETURN_IF_ERROR(copy(at, change_.size));
+    RETURN_IF_ERROR(draft->finish(false));
+    RETURN_IF_ERROR(put_back_time(draft->fd()));
     RETURN_IF_ERROR(draft->finish(sync));
     return draft->replace(name_, is_same);
   }
@@ -224,8 +244,8 @@ class Undo {
         return std::find(kinds.begin(), kinds.end(), effect.kind) != kinds.end();
       });
     };
-    const bool locks_itself = has_any(
-        {EffectKind::trash, EffectKind::session, EffectKind::mark, EffectKind::place, EffectKind::times});
+    const bool locks_itself =
+        has_any({EffectKind::trash, EffectKind::session, EffectKind::mark, EffectKind::place, EffectKind::times});
     const bool is_in_log = has_any({EffectKind::file, EffectKind::rows, EffectKind::leaf});
     if (locks_itself || !is_in_log || operation_.session.empty()) {
       return take_back_all();
@@ -393,7 +413,7 @@ class Undo {
       case EffectKind::trash:
         return effect.after == "true" ? restore_(*trashed(effect)) : writer_.remove(session_, force_);
       case EffectKind::session:
-        return writer_.remove(session_, force_);
+        return remove_made();
       case EffectKind::notes: {
         const auto done = catalog_.notes().put(Notes::key_of(*session_), noted_in(effect.before), syncs());
         session_->reload_notes();
@@ -418,6 +438,20 @@ class Undo {
       }
     }
     return unreadable();
+  }
+
+  /// With the folders that are empty then.
+  Result<void> remove_made() {
+    const std::filesystem::path top(session_->store().paths().sessions);
+    std::filesystem::path folder = std::filesystem::path(session_->store().path_of(session_->place())).parent_path();
+    RETURN_IF_ERROR(writer_.remove(session_, force_));
+    for (; folder != top && folder.native().starts_with(top.native() + "/"); folder = folder.parent_path()) {
+      const auto above = Dir::open_root(folder.parent_path().string());
+      if (!above || !disk().remove_folder(*above, folder.filename().string())) {
+        break;
+      }
+    }
+    return {};
   }
 
   /// The lines that go are no longer protected first: another process may read the log at once.

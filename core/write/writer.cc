@@ -688,7 +688,9 @@ Result<CreateResult> WriterSet::create_for(const NewSession& wanted) {
 
 Result<CreateResult> WriterSet::noted(std::string_view verb, Result<CreateResult> made) {
   if (made) {
-    note_effects(*made->session, verb, {effect_of_new(made->session->stat())});
+    std::vector<Effect> effects{effect_of_new(made->session->stat())};
+    effects.insert(effects.end(), made->beside.begin(), made->beside.end());
+    note_effects(*made->session, verb, std::move(effects));
   }
   return made;
 }

@@ -164,7 +164,8 @@ struct MovedLeaf {
 struct CreateResult {
   SessionPtr session;
   std::string id;
-  std::string path;  // projects/<project>/<session>
+  std::string path;                 // projects/<project>/<session>
+  std::vector<Effect> beside = {};  // what changed beside the session's own files
 };
 
 struct LabelChange {

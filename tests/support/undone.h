@@ -80,7 +80,7 @@ inline std::vector<Change> usual_changes(const std::string& point) {
         return plain(writer.append_text(session, {"text " + std::to_string(number), false, ""}));
       },
       [](Writer& writer, const SessionPtr& session, unsigned number) {
-        return plain(writer.set_title(session, "title " + std::to_string(number)));
+        return plain(writer.set_title(session, number == 0 ? "" : "title " + std::to_string(number)));
       },
       [point](Writer& writer, const SessionPtr& session, unsigned number) {
         return plain(writer.branch(session, point, number < 5 ? "" : "a summary"));

@@ -201,7 +201,7 @@ Result<CanProtect::Protected> protect_all_sessions(const std::string& config_dir
                       " held before), so Claude Code deletes no session, unless the settings of a project or of an "
                       "administrator say otherwise";
   return CanProtect::Protected{std::move(words),
-                               {effect_of(st ? replaced_in(path, settings.text, text) : made_file(path, text))}};
+                               {effect_of(st ? replaced_in(path, settings.text, text, *st) : made_file(path, text))}};
 }
 
 }  // namespace arborfs::claude

@@ -299,14 +299,25 @@ class RowCopies {
   std::set<std::string> uuids_;
 };
 
-/// Where it stays, the program takes the title from it once that in the transcript is far from its end.
-Result<void> remove_title_file(const arborfs::Store& store, const LogPlace& place) {
+/// A file in the folder beside a transcript.
+std::string path_beside(const arborfs::Store& store, const LogPlace& place, std::string_view name) {
+  return folder_path(store.paths().sessions, place.folder) + "/" + std::string(place.stem()) + "/" + std::string(name);
+}
+
+/// Where it stays, the program takes the title from it once that in the transcript is far from its end. Returns what
+/// that changed.
+Result<std::vector<Effect>> remove_title_file(const arborfs::Store& store, const LogPlace& place) {
+  const std::string name(kTitleFile);
   ASSIGN_OR_RETURN(const auto project, store.folder(place));
   const auto beside = project.open_in(std::string(place.stem()));
-  if (!beside || !beside->stat(std::string(kTitleFile))) {
-    return {};
+  FileStat was;
+  const auto file = beside ? File::open_in(*beside, name, &was) : Result<File>(beside.error());
+  if (!file) {
+    return std::vector<Effect>();
   }
-  return store.disk().remove(*beside, std::string(kTitleFile));
+  ASSIGN_OR_RETURN(const auto text, file->read(0, was.size));
+  RETURN_IF_ERROR(store.disk().remove(*beside, name));
+  return std::vector<Effect>{effect_of(removed_file(path_beside(store, place, name), text, was))};
 }
 
 Result<Dir> folder_beside(const Session& session) {
@@ -438,7 +449,11 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     }
     plan.set_title(wanted);
     if (clears) {
-      plan.last_step = [&] { return remove_title_file(session->store(), session->place()); };
+      plan.last_step = [&]() -> Result<void> {
+        ASSIGN_OR_RETURN(auto removed, remove_title_file(session->store(), session->place()));
+        std::move(removed.begin(), removed.end(), std::back_inserter(plan.effects));
+        return {};
+      };
     }
     return {};
   });
@@ -451,8 +466,7 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
   const std::string own = session->tag();
   const Notes::Tags wanted = Notes::changed(tags_of(*session, *session->noted()), change);
   const auto is_no_tag = [](const std::string& tag) { return !check_tag(tag); };
-  const bool stays =
-      std::find(wanted.begin(), wanted.end(), own) != wanted.end() || (!own.empty() && is_no_tag(own));
+  const bool stays = std::find(wanted.begin(), wanted.end(), own) != wanted.end() || (!own.empty() && is_no_tag(own));
   const std::string next = stays ? own : wanted.empty() ? "" : wanted.front();
   if (next == own || std::any_of(wanted.begin(), wanted.end(), is_no_tag)) {
     return arborfs::Writer::change_tags(session, change);
@@ -474,6 +488,7 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
   });
   const auto done = changes_.make(session, std::move(command));
   if (!done && own.empty() && !tags) {
+    write_log(LogLevel::info, "the tag is only noted, not shown by Claude Code: " + done.error().message);
     return arborfs::Writer::change_tags(session, change);
   }
   return done ? Result<Notes::Tags>(*std::move(tags)) : done.error();
@@ -495,14 +510,14 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
                                                    {std::string(place.stem())}, 0700, syncs()));
   const std::string text =
       json::Text::object().add("archived", is_set).add("at", json::iso_time(now_ms())).add("by", "arborfs").str();
-  const auto old = File::open_in(beside, std::string(kArchiveFile));
-  const auto before = old ? old->read(0, 64 << 10) : Result<std::string>(old.error());
-  RETURN_IF_ERROR(
-      write_whole_file(store.disk(), beside, std::string(kArchiveFile), 0600, text, Disk::Existing::replace, syncs()));
-  const std::string path = folder_path(store.paths().sessions, place.folder) + "/" + std::string(place.stem()) + "/" +
-                           std::string(kArchiveFile);
+  FileStat was;
+  const auto old = File::open_in(beside, std::string(kArchiveFile), &was);
+  const auto before = old ? old->read(0, was.size) : Result<std::string>(old.error());
+  RETURN_IF_ERROR(write_whole_file(store.disk(), beside, std::string(kArchiveFile), old ? was.mode & 0777 : 0600, text,
+                                   Disk::Existing::replace, syncs()));
+  const std::string path = path_beside(store, place, kArchiveFile);
   note_effects(*session, is_set ? "archive" : "unarchive",
-               {effect_of(before ? replaced_in(path, *before, text) : made_file(path, text))});
+               {effect_of(before ? replaced_in(path, *before, text, was) : made_file(path, text))});
   session->publish_touched();
   return {};
 }

@@ -171,6 +171,15 @@ Result<std::string> known_database(const std::string& home) {
   return home + "/" + newest.name;
 }
 
+namespace {
+
+/// Of a line that was added to the list of names.
+Effect effect_of_line(const std::string& home, const LogWriter& line) {
+  return effect_of(appended_to(home + "/" + std::string(ThreadNames::kFile), line.stat(), line.appended()));
+}
+
+}  // namespace
+
 /// The line is written while the change of the row can still be undone: both are done or neither is.
 Result<std::vector<Effect>> set_name(const ThreadStore& store, const std::string& thread, const ThreadNow& now,
                                      const std::string& name, bool sync) {
@@ -187,8 +196,7 @@ Result<std::vector<Effect>> set_name(const ThreadStore& store, const std::string
     return begun.error();
   }
   ASSIGN_OR_RETURN(const auto line, add_name_line(store.disk(), home, name_line(thread, name), sync));
-  std::vector<Effect> effects{
-      effect_of(appended_to(home + "/" + std::string(ThreadNames::kFile), line->stat().size, line->appended()))};
+  std::vector<Effect> effects{effect_of_line(home, *line)};
   if (const std::string rows = change ? change->changeset() : ""; !rows.empty()) {
     ASSIGN_OR_RETURN(auto path, known_database(home));
     effects.push_back(effect_of_rows(std::move(path), rows));
@@ -201,11 +209,15 @@ Result<std::vector<Effect>> set_name(const ThreadStore& store, const std::string
   return done ? Result<std::vector<Effect>>(std::move(effects)) : done.error();
 }
 
-Result<void> add_thread(const ThreadStore& store, const NewThread& thread, bool sync) {
+Result<std::vector<Effect>> add_thread(const ThreadStore& store, const NewThread& thread, bool sync) {
   const std::string& home = store.paths().agent_dir;
+  std::vector<Effect> effects;
   const auto insert = [&]() -> Result<void> {
-    ASSIGN_OR_RETURN(const auto change, begin_change(home, sync));
+    ASSIGN_OR_RETURN(auto database, known_database(home));
+    ASSIGN_OR_RETURN(auto change, begin_change(home, sync));
+    change.record();
     RETURN_IF_ERROR(insert_row(change.connection(), thread));
+    effects.push_back(effect_of_rows(std::move(database), change.changeset()));
     return change.commit();
   };
   const auto done = insert();
@@ -213,9 +225,10 @@ Result<void> add_thread(const ThreadStore& store, const NewThread& thread, bool 
       done || done.error().code == Errc::not_found || done.error().code == Errc::unsupported ? Result<void>() : done);
   store.forget_rows();
   if (!thread.name.empty()) {
-    RETURN_IF_ERROR(add_name_line(store.disk(), home, name_line(thread.id, thread.name), sync));
+    ASSIGN_OR_RETURN(const auto line, add_name_line(store.disk(), home, name_line(thread.id, thread.name), sync));
+    effects.push_back(effect_of_line(home, *line));
   }
-  return {};
+  return effects;
 }
 
 Result<void> check_path(const ThreadStore& store, const std::string& thread, const ThreadNow& now) {

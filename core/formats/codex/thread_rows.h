@@ -30,9 +30,9 @@ struct NewThread {
 };
 
 /// Inserts the row of a paginated thread, without which Codex's list of threads lacks it (H4), and adds its name. Does
-/// nothing for the row without a database, and with one whose schema is not known. Errors: busy, corrupt; those of the
-/// disk.
-Result<void> add_thread(const ThreadStore& store, const NewThread& thread, bool sync);
+/// nothing for the row without a database, and with one whose schema is not known. Returns what changed. Errors: busy,
+/// corrupt; those of the disk.
+Result<std::vector<Effect>> add_thread(const ThreadStore& store, const NewThread& thread, bool sync);
 
 /// The path of the database with the rows of threads. Errors: not_found; unsupported for a schema that is not known.
 Result<std::string> known_database(const std::string& home);

@@ -509,6 +509,9 @@ Result<CreateResult> Writer::make_thread(const Conversation& conversation, const
   if (!made.synced) {
     return made_but_not_synced(made.synced.error(), thread.id);
   }
+  if (shown && listed) {
+    shown->beside = *listed;
+  }
   if (!listed) {
     return Error{Errc::io, "the new thread is there, but Codex does not list it yet: " + listed.error().message +
                                "; go on with it: codex resume " + thread.id};

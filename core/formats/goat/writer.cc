@@ -440,7 +440,8 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     }
     std::string titled = with_metadata(text, "leaf_title", go_literal(wanted));
     const std::string path = session->store().paths().sessions + "/" + session->place().folder + "/" + kMetadataFile;
-    replaced = replaced_in(path, text, titled);
+    const auto was = Dir::stat_root(path);
+    replaced = replaced_in(path, text, titled, was ? *was : FileStat());
     return titled;
   };
   ASSIGN_OR_RETURN(const auto folder, session->store().folder(session->place()));

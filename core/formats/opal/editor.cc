@@ -53,7 +53,7 @@ class NewLog {
     return put((last_ == '\n' ? "" : "\n") + plan_.lines, "");
   }
   [[nodiscard]] FileChange change(std::string path) && {
-    return {std::move(path), false, change_.size, std::move(change_.runs)};
+    return {std::move(path), false, change_.size, std::move(change_.runs), plan_.stat.mtime_ns};
   }
 
  private:

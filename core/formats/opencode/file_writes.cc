@@ -42,6 +42,7 @@ class SessionFile {
     return file;
   }
   [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] const FileStat& stat() const { return seen_; }
   [[nodiscard]] std::string path(const std::string& storage) const { return storage + below_; }
   /// A new text for it, which is not visible yet.
   Result<TempFile::Ptr> draft(Disk& disk, std::string_view text, bool sync) const {
@@ -133,7 +134,7 @@ class FileWrites final : public SessionWrites {
     // The message is stored. If the session keeps its earlier time, the message still counts as written.
     const auto published = used ? file.publish(disk, *used, syncs()) : Result<bool>(false);
     if (published && *published) {
-      effects.push_back(effect_of(replaced_in(file.path(path), file.text(), with_use)));
+      effects.push_back(effect_of(replaced_in(file.path(path), file.text(), with_use, file.stat())));
     }
     return AppendResult{message.info.id, seen.last.id};
   }
@@ -172,7 +173,7 @@ class FileWrites final : public SessionWrites {
       ASSIGN_OR_RETURN(auto draft, file.draft(disk, text, syncs()));
       ASSIGN_OR_RETURN(const bool is_done, file.publish(disk, *draft, syncs()));
       if (is_done) {
-        effects.push_back(effect_of(replaced_in(file.path(path), file.text(), text)));
+        effects.push_back(effect_of(replaced_in(file.path(path), file.text(), text, file.stat())));
         return wanted;
       }
     }

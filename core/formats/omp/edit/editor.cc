@@ -447,7 +447,8 @@ Result<void> Editor::rewrite(const SessionPtr& session, Held& held, LogPlan& pla
   if (!copied.copied.runs) {
     plan.cannot_undo = "it also brought the log to version 3";
   } else if (!copied.copied.runs->empty() && !path.empty()) {
-    plan.effects.push_back(effect_of(FileChange{path, false, copied.copied.size, *std::move(copied.copied.runs)}));
+    plan.effects.push_back(effect_of(
+        FileChange{path, false, copied.copied.size, *std::move(copied.copied.runs), copied.copied.stat.mtime_ns}));
   }
   const auto carried = copied.late->carry_over(place);
   plan.last_step = [this, place, carried, late = copied.late] {

@@ -24,7 +24,7 @@ Operation append_of(const std::string& session) {
   Operation operation;
   operation.verb = "append";
   operation.session = session;
-  operation.effects = {effect_of(appended_to("/a/log", 100, "words\n"))};
+  operation.effects = {effect_of(appended_to("/a/log", {.size = 100, .mtime_ns = 5}, "words\n"))};
   return operation;
 }
 
@@ -43,8 +43,9 @@ TEST_F(OperationsInFolder, AreReadBackAsTheyWere) {
   whole.agent = "omp";
   whole.dir = "/home/sam/.omp/agent";
   whole.place = {"-work", "x.jsonl"};
-  whole.effects.push_back(effect_of(replaced_in("/a/file", "one two three", "one 2 three")));
+  whole.effects.push_back(effect_of(replaced_in("/a/file", "one two three", "one 2 three", {.mtime_ns = 7})));
   whole.effects.push_back(effect_of(made_file("/a/new", "text")));
+  whole.effects.push_back(effect_of(removed_file("/a/gone", "all of it", {.mtime_ns = 9, .mode = 0100640})));
   operations.add(whole);
   const auto all = Operations(folder(), disk).all();
   ASSERT_TRUE(all);
@@ -54,7 +55,7 @@ TEST_F(OperationsInFolder, AreReadBackAsTheyWere) {
   EXPECT_EQ(one.title, whole.title);
   EXPECT_EQ(one.dir, whole.dir);
   EXPECT_EQ(one.place, whole.place);
-  ASSERT_EQ(one.effects.size(), 3U);
+  ASSERT_EQ(one.effects.size(), 4U);
   const auto appended = file_change_of(one.effects[0]);
   ASSERT_TRUE(appended);
   EXPECT_EQ(appended->size_before(), 100U);
@@ -65,7 +66,14 @@ TEST_F(OperationsInFolder, AreReadBackAsTheyWere) {
   EXPECT_EQ(replaced->runs[0].before, "two");
   EXPECT_EQ(replaced->runs[0].at, 4U);
   EXPECT_EQ(replaced->size_before(), 13U);
+  EXPECT_EQ(replaced->time_before, 7);
   EXPECT_TRUE(file_change_of(one.effects[2])->is_new);
+  const auto removed = file_change_of(one.effects[3]);
+  ASSERT_TRUE(removed && removed->is_removed);
+  EXPECT_EQ(removed->runs[0].before, "all of it");
+  EXPECT_EQ(removed->size_before(), 9U);
+  EXPECT_EQ(removed->mode_before, 0640U);
+  EXPECT_EQ(removed->time_before, 9);
   EXPECT_EQ(fs::status(file()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
@@ -98,7 +106,7 @@ TEST_F(OperationsInFolder, OldLinesGoBeyondTheBound) {
   Operations other(folder(), disk);
   other.add(append_of("first"));
   Operation large = append_of("s1");
-  large.effects = {effect_of(replaced_in("/a/file", std::string(60'000, 'x'), "short"))};
+  large.effects = {effect_of(replaced_in("/a/file", std::string(60'000, 'x'), "short", {}))};
   for (int i = 0; i < 80; ++i) {
     operations.add(large);
   }
@@ -114,7 +122,7 @@ TEST_F(OperationsInFolder, OldLinesGoBeyondTheBound) {
 TEST_F(OperationsInFolder, OfWhatIsTooLongOnlyTheVerbIsKept) {
   Operations operations(folder(), disk);
   Operation large = append_of("s1");
-  large.effects = {effect_of(replaced_in("/a/file", std::string(Operations::kLongest, 'x'), "short"))};
+  large.effects = {effect_of(replaced_in("/a/file", std::string(Operations::kLongest, 'x'), "short", {}))};
   operations.add(large);
   const auto all = operations.all();
   ASSERT_TRUE(all);

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 
 #include "tests/support/acts.h"
 #include "tests/support/claude_acts.h"
@@ -11,6 +10,7 @@
 #include "tests/support/opal_acts.h"
 #include "tests/support/opencode_acts.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/store_files.h"
 #include "tests/support/undone.h"
 
 namespace arborfs {
@@ -18,6 +18,7 @@ namespace {
 
 using testing::expect_random_changes_taken_back;
 using testing::files_below;
+using testing::files_in;
 using testing::session_with_id;
 
 constexpr int kSequences = 500 / testing::kSanitizedShare;
@@ -33,8 +34,8 @@ void expect_taken_back_in_stage(SessionPtr (*make)(testing::Stage&)) {
   testing::Stage stage(testing::Storage::files, Disk::real(), deleting());
   make(stage);
   expect_random_changes_taken_back(
-      stage, "#1", [&] { return testing::the_session(stage); },
-      [&] { return files_below(stage.temp().sessions().string()); }, kSequences);
+      stage, "#1", [&] { return testing::the_session(stage); }, [&] { return files_in(stage.temp().sessions()); },
+      kSequences);
 }
 
 TEST(UndoSequences, OfOmp) {
@@ -51,7 +52,7 @@ TEST(UndoSequences, OfClaude) {
   stage.start();
   expect_random_changes_taken_back(
       stage, "#1", [&] { return session_with_id(stage.catalog(), testing::kClaudeId); },
-      [&] { return files_below(stage.config()); }, kSequences);
+      [&] { return files_in(stage.config()); }, kSequences);
 }
 
 TEST(UndoSequences, OfCodex) {
@@ -59,13 +60,7 @@ TEST(UndoSequences, OfCodex) {
   testing::two_turns(stage);
   stage.start();
   expect_random_changes_taken_back(
-      stage, "#2", [&] { return stage.session(); },
-      [&] {
-        auto files = files_below(stage.home());
-        std::erase_if(files, [](const auto& file) { return file.first.find(".sqlite") != std::string::npos; });
-        return std::pair(files, stage.query("SELECT * FROM threads"));
-      },
-      kSequences);
+      stage, "#2", [&] { return stage.session(); }, [&] { return files_in(stage.home()); }, kSequences);
 }
 
 /// Its metadata tell when the session was changed last, which an undo does too.
@@ -92,7 +87,7 @@ TEST(UndoSequences, OfGoat) {
 TEST(UndoSequences, OfOpal) {
   testing::OpalStage stage(Disk::real(), deleting());
   expect_random_changes_taken_back(
-      stage, "#1", [&] { return stage.session(); }, [&] { return files_below(stage.data_folder()); }, kSequences);
+      stage, "#1", [&] { return stage.session(); }, [&] { return files_in(stage.data_folder()); }, kSequences);
 }
 
 class UndoSequencesOfOpenCode : public ::testing::TestWithParam<const char*> {};

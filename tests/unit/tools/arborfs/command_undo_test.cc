@@ -6,7 +6,12 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <tuple>
+#include <vector>
 
+#include "tests/support/claude_acts.h"
+#include "tests/support/codex_stage.h"
+#include "tests/support/store_files.h"
 #include "tests/support/undone.h"
 #include "tests/unit/command_write_support.h"
 
@@ -45,6 +50,44 @@ TEST_F(CommandUndo, EveryVerbIsTakenBack) {
   expect_undone({"tag", kId, "blue"}, "tags");
   ASSERT_EQ(run({"tag", kId}), kDone);
   EXPECT_EQ(out(), "");
+}
+
+/// What was changed in a fork goes first, and the fork is then as it was made.
+TEST_F(CommandUndo, AForkIsTakenBackBehindWhatWasChangedInIt) {
+  arborfs::testing::ClaudeStage claude;
+  arborfs::testing::with_rows(claude);
+  const arborfs::testing::CodexStage codex;
+  const auto run_there = [&](std::vector<std::string> words) {
+    words.insert(words.begin() + 1, {"--store=claude=" + claude.config(), "--store=codex=" + codex.home()});
+    return run(words);
+  };
+  const auto all = [&] {
+    return std::tuple(arborfs::testing::files_in(claude.config()), arborfs::testing::files_in(codex.home()),
+                      sessions());
+  };
+  const std::string sources[] = {std::string("claude:") + arborfs::testing::kClaudeId,
+                                 std::string("codex:") + arborfs::testing::kPaginated, std::string("omp:") + kId};
+  ASSERT_EQ(run_there({"title", sources[1], "Before"}), kDone) << err();
+  for (const std::string& source : sources) {
+    for (const char* to : {"--to=claude", "--to=codex", "--to=omp", ""}) {
+      SCOPED_TRACE(source + " " + to);
+      const auto before = all();
+      ASSERT_EQ(run_there(*to == '\0' ? std::vector<std::string>{"fork", source}
+                                      : std::vector<std::string>{"fork", to, source}),
+                kDone)
+          << err();
+      const std::string text = out();
+      const std::string fork = text.substr(0, text.find_first_of(" \t\n"));
+      ASSERT_EQ(run_there({"append", fork, "more"}), kDone) << err();
+      ASSERT_EQ(run_there({"title", fork, "Another"}), kDone) << err();
+      ASSERT_EQ(run_there({"tag", fork, "blue"}), kDone) << err();
+      for (const char* verb : {"tags", "title", "append", "fork"}) {
+        ASSERT_EQ(run_there({"undo"}), kDone) << verb << ": " << err();
+        EXPECT_THAT(out(), HasSubstr(std::string("took back '") + verb + "'"));
+      }
+      EXPECT_EQ(all(), before);
+    }
+  }
 }
 
 TEST_F(CommandUndo, ARestoredSessionGoesBackToTheTrash) {

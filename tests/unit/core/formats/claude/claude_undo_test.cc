@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "tests/support/claude_acts.h"
+#include "tests/support/store_files.h"
 #include "tests/support/undone.h"
 
 namespace arborfs {
@@ -28,7 +30,7 @@ TEST_P(UndoOfClaudeAct, GivesTheFolderBack) {
   testing::SplitDisk disk;
   ClaudeStage stage(disk, deleting());
   testing::prepare_claude_act(GetParam(), stage, disk);
-  const auto before = testing::files_below(stage.config());
+  const auto before = testing::files_in(stage.config());
   ASSERT_TRUE(GetParam().run(stage));
   const std::string name = GetParam().name;
   if (name.starts_with("restore") || name.starts_with("fork") || name == "put back") {
@@ -36,7 +38,37 @@ TEST_P(UndoOfClaudeAct, GivesTheFolderBack) {
   }
   const auto done = testing::undo_last(stage.writer());
   ASSERT_TRUE(done) << done.error().message;
-  EXPECT_EQ(testing::files_below(stage.config()), before);
+  EXPECT_EQ(testing::files_in(stage.config()), before);
+}
+
+TEST(UndoOfClaude, GivesBackTheFileOfATitleThatWasCleared) {
+  ClaudeStage stage(Disk::real(), deleting());
+  testing::with_rows(stage);
+  const std::string file = "projects/-work/" + std::string(testing::kClaudeId) + "/custom-title.json";
+  stage.put(file, R"({"customTitle":"Side","by":"user"})");
+  std::filesystem::permissions(stage.config() + "/" + file, std::filesystem::perms(0640));
+  stage.start();
+  const auto before = testing::files_in(stage.config());
+  ASSERT_TRUE(stage.writer().set_title(stage.session(), ""));
+  EXPECT_FALSE(std::filesystem::exists(stage.config() + "/" + file));
+  const auto done = testing::undo_last(stage.writer());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(testing::files_in(stage.config()), before);
+  EXPECT_EQ(std::filesystem::status(stage.config() + "/" + file).permissions(), std::filesystem::perms(0640));
+}
+
+TEST(UndoOfClaude, GivesBackTheMarkOfAnArchivedSession) {
+  ClaudeStage stage(Disk::real(), deleting());
+  testing::with_rows(stage);
+  const std::string file = "projects/-work/" + std::string(testing::kClaudeId) + "/archived.json";
+  stage.put(file, R"({"archived":true,"at":"2026-05-01T10:00:00.000Z","by":"sdk"})");
+  std::filesystem::permissions(stage.config() + "/" + file, std::filesystem::perms(0644));
+  stage.start();
+  const auto before = testing::files_in(stage.config());
+  ASSERT_TRUE(stage.writer().set_mark(stage.session(), Mark::archived, false));
+  ASSERT_TRUE(testing::undo_last(stage.writer()));
+  EXPECT_EQ(testing::files_in(stage.config()), before);
+  EXPECT_EQ(std::filesystem::status(stage.config() + "/" + file).permissions(), std::filesystem::perms(0644));
 }
 
 /// Claude Code takes no lock.

@@ -697,7 +697,9 @@ TEST_F(CodexWriting, AForkNeedsNoDatabase) {
 }
 
 TEST(CodexWriterOfDocuments, OnlyRemovesThem) {
-  CodexStage stage(Disk::real(), {.allow_delete = true});
+  WriteSettings settings;
+  settings.allow_delete = true;
+  CodexStage stage(Disk::real(), settings);
   const std::string path = stage.home() + "/sessions/rollout-2025-04-20-" + kDocument + ".json";
   CodexStage::put(path, R"({"session":{"timestamp":"2025-04-20T10:00:00.000Z","id":")" + std::string(kDocument) +
                             R"("},"items":[{"type":"message","role":"user","content":[{"type":"input_text",)"
@@ -706,13 +708,12 @@ TEST(CodexWriterOfDocuments, OnlyRemovesThem) {
   stage.start();
   const SessionPtr session = stage.session(kDocument);
   ASSERT_TRUE(session);
-  for (const Error& error : {stage.writer().append_text(session, {"more", false, ""}).error(),
-                             stage.writer().append_text(session, {R"({"queue":"more"})", true, ""}).error(),
-                             stage.writer().check_json(session, R"({"role":"user","content":"more"})").error(),
-                             stage.writer().set_title(session, "more").error(),
-                             stage.writer().set_mark(session, Mark::pinned, true).error(),
-                             stage.writer().relocate(session, {"/work", "/moved"}).error(),
-                             stage.writer().branch(session, "#1").error()}) {
+  for (const Error& error :
+       {stage.writer().append_text(session, {"more", false, ""}).error(),
+        stage.writer().append_text(session, {R"({"queue":"more"})", true, ""}).error(),
+        stage.writer().check_json(session, R"({"role":"user","content":"more"})").error(),
+        stage.writer().set_title(session, "more").error(), stage.writer().set_mark(session, Mark::pinned, true).error(),
+        stage.writer().relocate(session, {"/work", "/moved"}).error(), stage.writer().branch(session, "#1").error()}) {
     EXPECT_EQ(error.code, Errc::read_only);
     EXPECT_THAT(error.message, HasSubstr("one JSON document, which no version goes on with"));
   }
