@@ -13,6 +13,7 @@
 #include "core/json/scan.h"
 #include "core/json/utf8.h"
 #include "core/os/state_dir.h"
+#include "core/os/temp_file.h"
 #include "core/session/session.h"
 
 namespace arborfs {
@@ -315,6 +316,9 @@ Result<Noted> Notes::change_file(const Key& key, const Change& make, bool sync) 
   const std::string text = with_notes_of(before, key.session, now);
   if (text.size() > kMostNotes) {
     return Error{Errc::too_large, "the notes in " + folder_ + " have no room for more"};
+  }
+  for (const std::string& left : leftover_files(folder)) {  // by a process that was killed; no other one has the lock
+    static_cast<void>(disk_.remove(folder, left));
   }
   RETURN_IF_ERROR(replace_private_file(disk_, folder, file_of(key.agent), text, sync));
   return now;

@@ -4,7 +4,8 @@
 // oldest lines go.
 //
 // A line is written after its change, and not synced: a power cut may lose the lines of the last seconds, never a
-// change. A change whose line is lost, or cannot be written, cannot be undone; it never fails for that. Thread-safe;
+// change. A change whose line is lost, or cannot be written, cannot be undone; it never fails for that. The line of a
+// relocation is written before it, since a process that is killed amid many of them would leave one without a line. Thread-safe;
 // any number of processes.
 #pragma once
 

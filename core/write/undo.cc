@@ -355,14 +355,10 @@ class Undo {
                                                                                               : Stand::as_before;
   }
 
-  /// Whether all of it is as it was left is looked at when it is put back.
+  /// Which steps were made, and whether these are as they were left, is looked at when it is put back.
   [[nodiscard]] Result<Stand> look_at_place(const Effect& effect) const {
-    ASSIGN_OR_RETURN(const auto made, read_relocation(effect.after));
-    if (session_ == nullptr) {
-      return session_gone();
-    }
-    RETURN_IF_ERROR(session_->refresh(Depth::head));
-    return session_->head().header.cwd == made.cwd_before ? Stand::as_before : Stand::as_left;
+    RETURN_IF_ERROR(read_relocation(effect.after));
+    return session_ == nullptr ? Result<Stand>(session_gone()) : Stand::as_left;
   }
 
   [[nodiscard]] Result<Stand> look_in_trash(const Effect& effect) const {

@@ -409,15 +409,14 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
 
 Result<Relocation> Writer::relocate(const SessionPtr& session, const FolderMove& move) {
   Relocation made;
-  RETURN_IF_ERROR(under_lock(
-      session,
-      [&]() -> Result<void> {
-        ASSIGN_OR_RETURN(made, describe_relocation(session, move));
-        return make_relocation(session->store(), made, syncs());
-      },
-      false));
+  const auto make = [&]() -> Result<void> {
+    ASSIGN_OR_RETURN(made, describe_relocation(session, move));
+    RETURN_IF_ERROR(arborfs::check_relocation(session->store(), made));
+    note_effects(*session, "relocate", {{Effect::Kind::place, "", "null", relocation_text(made)}});
+    return make_relocation(session->store(), made, syncs());
+  };
+  RETURN_IF_ERROR(under_lock(session, make, false));
   catalog_.relocate(session, made.to);
-  note_effects(*session, "relocate", {{Effect::Kind::place, "", "null", relocation_text(made)}});
   return made;
 }
 

@@ -1,5 +1,7 @@
 // Forks to other agents of 10,000 generated sessions: each has what the model had, or its whole path; nothing that the
-// model never gets is in any byte of the new store; and the interface of a model accepts each (CONTRACT.md 4.9).
+// model never gets is in any byte of the new store; and the interface of a model accepts each, also without entries
+// that are chosen at random (CONTRACT.md 4.9).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,12 +9,15 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
+#include "core/write/conversation.h"
 #include "core/write/writer.h"
 #include "tests/support/accepted_request.h"
 #include "tests/support/generated_sessions.h"
@@ -25,7 +30,9 @@ namespace arborfs::conformance {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AnyOf;
 using arborfs::testing::GeneratedSession;
+using ::testing::HasSubstr;
 using arborfs::testing::Lines;
 using arborfs::testing::SentMessages;
 
@@ -97,7 +104,9 @@ class Batch {
       const SessionPtr& session = *found;
       SCOPED_TRACE(session->store().path_of(session->place()));
       check_fork(session, *generated, ++forks_ % 3 == 0 ? Reach::path : Reach::context);
+      check_lighter_fork(session, forks_ % 3 == 0 ? Reach::path : Reach::context);
     }
+    EXPECT_GT(lighter_, sessions_.size() / 2) << "this tries too little";
     check_bytes();
   }
 
@@ -112,6 +121,37 @@ class Batch {
     const SentMessages sent(to_, context_of(*made));
     const Lines& lines = reach == Reach::path ? generated.path : generated.context;
     EXPECT_EQ(sent.lines(), from_ == to_ ? lines : as_written_for(to_, lines));
+    EXPECT_EQ(why_refused(sent), "");
+  }
+
+  /// Whatever entries are left out, calls and results stay in pairs, and nothing is added.
+  void check_lighter_fork(const SessionPtr& session, Reach reach) {
+    const auto spoken = spoken_path(session, "", reach);
+    ASSERT_TRUE(spoken);
+    const auto said = said_turns(*session->format().renderer, *spoken);
+    ASSERT_TRUE(said);
+    std::vector<Ordinal> entries;
+    for (const SaidTurn& turn : *said) {
+      if (turn.entry != kNoEntry) {
+        entries.push_back(turn.entry);
+      }
+    }
+    ContextEdit edit;
+    std::string trace = "without";
+    for (int left_out = 0; left_out < 3 && !entries.empty(); ++left_out) {
+      const std::size_t at = std::uniform_int_distribution<std::size_t>(0, entries.size() - 1)(random_);
+      edit.without.push_back("#" + std::to_string(entries[at]));
+      trace += " " + edit.without.back();
+    }
+    SCOPED_TRACE(trace);
+    const auto forked = writer_->fork_to(session, {to_, "", "", "", reach, edit});
+    if (!forked) {  // an entry without content, or all that the model had
+      EXPECT_THAT(forked.error().message, AnyOf(HasSubstr("is not in the context"), HasSubstr("nothing to fork")));
+      return;
+    }
+    ++lighter_;
+    ASSERT_TRUE(forked->made.session->refresh(Depth::index));
+    const SentMessages sent(to_, context_of(*forked->made.session));
     EXPECT_EQ(why_refused(sent), "");
   }
 
@@ -131,6 +171,8 @@ class Batch {
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<Writer> writer_;
   unsigned forks_ = 0;
+  unsigned lighter_ = 0;
+  std::mt19937 random_{19};
 };
 
 class GeneratedForks : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};

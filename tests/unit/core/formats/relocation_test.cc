@@ -15,12 +15,14 @@
 
 #include "core/formats/claude/format.h"
 #include "core/formats/registry.h"
+#include "core/os/temp_file.h"
 #include "core/views/session_views.h"
 #include "tests/support/generated_store.h"
 #include "tests/support/killed_acts.h"
 #include "tests/support/paths.h"
 #include "tests/support/store_files.h"
 #include "tests/support/temp_store.h"
+#include "tests/support/undone.h"
 
 namespace arborfs {
 namespace {
@@ -37,10 +39,10 @@ struct Opened {
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<Writer> writer;
 
-  Opened(const std::string& agent, const fs::path& dir) {
+  Opened(const std::string& agent, const fs::path& dir, const std::string& state = "") {
     auto stores = open_stores({{agent, dir.string(), false}}, Access::write);
     EXPECT_TRUE(stores) << stores.error().message;
-    catalog = std::make_unique<Catalog>(*std::move(stores), "/home/ann", "");
+    catalog = std::make_unique<Catalog>(*std::move(stores), "/home/ann", state);
     catalog->rescan();
     writer = make_writer(*catalog, {});
   }
@@ -237,7 +239,7 @@ TEST_P(Generated, FollowTheirProjectsAndComeBackByteForByte) {
   }
 }
 
-// Whatever the process had done when it was killed, the same command completes it.
+// Whatever the process had done when it was killed, the same command completes it, and undo takes all of it back.
 TEST_P(Generated, FollowTheirProjectsAfterKills) {
   const TempStore temp(testing::memory_folder());
   testing::KillMoments moments;
@@ -246,19 +248,28 @@ TEST_P(Generated, FollowTheirProjectsAfterKills) {
     SCOPED_TRACE(round);
     const testing::GeneratedStore store(GetParam(), static_cast<unsigned>(round), temp.root() + "/stores", {});
     const fs::path dir = temp.root() + "/stores/" + GetParam().agent;
+    const std::string state = temp.root() + "/state" + std::to_string(round);
+    const Files before = files_in(dir);
     const auto contexts = Opened(GetParam().agent, dir).contexts();
     const auto was = Opened(GetParam().agent, dir).working_directories();
     static_cast<void>(testing::is_acknowledged_before_kill(moments, [&]() -> Result<void> {
-      Opened(GetParam().agent, dir).relocate_all(move);
+      Opened(GetParam().agent, dir, state).relocate_all(move);
       return {};
     }));
     std::set<std::string> left;
-    Opened(GetParam().agent, dir).relocate_all(move, &left);
-    const Opened after(GetParam().agent, dir);
+    Opened(GetParam().agent, dir, state).relocate_all(move, &left);
+    const Opened after(GetParam().agent, dir, state);
     EXPECT_EQ(after.contexts(), contexts);
     for (const auto& [id, cwd] : after.working_directories()) {
       EXPECT_EQ(cwd, was.at(id).empty() || left.contains(id) ? was.at(id) : "/moved/p") << id;
     }
+    while (testing::has_operation(*after.writer) && !HasFailure()) {
+      const auto undone = testing::undo_last(*after.writer);
+      EXPECT_TRUE(undone) << undone.error().message;
+    }
+    Files now = files_in(dir);
+    std::erase_if(now, [](const auto& file) { return is_temporary_name(fs::path(file.first).filename().string()); });
+    EXPECT_EQ(now, before) << "without what the killed one had begun";
   }
 }
 

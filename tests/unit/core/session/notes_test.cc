@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/os/temp_file.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/temp_store.h"
 
@@ -57,6 +58,14 @@ TEST_F(NotesTest, AnotherObjectSeesChangesAtOnce) {
   EXPECT_THAT((*other.of({"claude", "s1"}))->tags, ElementsAre("blue"));
   ASSERT_TRUE(notes.change_tags({"claude", "s1"}, {{}, {"blue"}}, true));
   EXPECT_THAT((*other.of({"claude", "s1"}))->tags, IsEmpty());
+}
+
+TEST_F(NotesTest, WhatAKilledProcessHadBegunGoes) {
+  write("");
+  const std::string left = folder() + "/" + temporary_name();
+  std::ofstream(left) << "half";
+  ASSERT_TRUE(notes.change_tags({"claude", "s1"}, {{"blue"}, {}}, true));
+  EXPECT_FALSE(std::filesystem::exists(left));
 }
 
 TEST_F(NotesTest, WhatThisVersionDoesNotKnowStays) {
