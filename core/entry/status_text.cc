@@ -281,6 +281,8 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
     context.json       what the agent would send to the model: one JSON object with one message per line
     transcript.md      the conversation up to the leaf, as readable text
     tree.txt           a drawing of the whole tree: branches, labels, the leaf
+    files.tsv          the files that the agent's tools read, edited and wrote
+    commands.txt       the commands that they ran, as a script
     usage.json         tokens and cost
     status.json        whether an agent uses the session, damage, other problems of the log
     entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json

@@ -19,6 +19,7 @@
 #include "core/session/awaited_blobs.h"
 #include "core/session/view_cache.h"
 #include "core/views/session_facts.h"
+#include "core/views/session_work.h"
 
 namespace arborfs {
 
@@ -335,6 +336,16 @@ ContentResult make_startup(const ViewRequest& request) {
   return literal_content(session.format().startup_json(session.store(), session.head().header));
 }
 
+ContentResult make_files(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto work, session_work(request.session));
+  return literal_content(files_tsv(work));
+}
+
+ContentResult make_commands(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto work, session_work(request.session));
+  return literal_content(commands_text(work));
+}
+
 constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
@@ -347,6 +358,8 @@ constexpr std::array kRows = {
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},
     ViewRow{"tree.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_tree, "tree"},
+    ViewRow{"files.tsv", Depth::index, Validity::epoch, MadeFrom::entries, make_files},
+    ViewRow{"commands.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_commands},
     ViewRow{"usage.json", Depth::details, Validity::epoch, MadeFrom::memory, make_usage, "usage"},
     ViewRow{"status.json", Depth::details, Validity::text, MadeFrom::memory, make_status, "status"},
     ViewRow{"startup.json", Depth::head, Validity::text, MadeFrom::memory, make_startup, "startup.json", nullptr,

@@ -251,6 +251,9 @@ void Grammar::add_reading() {
       add_with_session("text", run_text, "Print the transcript up to the leaf, or the text of one entry", Access::look);
   add_entry(text);
   text->add_flag("--code", into_.code, "Print only the fenced code blocks: of ENTRY, else of the last answer");
+  add_with_session("files", run_files, "List the files that the tools of a session read, edited and wrote",
+                   Access::look);
+  add_with_session("commands", run_commands, "Print the commands that the tools of a session ran", Access::look);
 }
 
 void Grammar::add_resume() {

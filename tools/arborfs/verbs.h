@@ -14,6 +14,8 @@ int run_show(const CommandLine& line, Terminal& io);
 int run_tree(const CommandLine& line, Terminal& io);
 int run_context(const CommandLine& line, Terminal& io);
 int run_text(const CommandLine& line, Terminal& io);
+int run_files(const CommandLine& line, Terminal& io);
+int run_commands(const CommandLine& line, Terminal& io);
 int run_tail(const CommandLine& line, Terminal& io);
 int run_search(const CommandLine& line, Terminal& io);
 int run_history(const CommandLine& line, Terminal& io);

@@ -8,10 +8,13 @@
 #include "core/entry/text.h"
 #include "core/entry/tree.h"
 #include "core/json/date.h"
+#include "core/json/document.h"
 #include "core/views/session_views.h"
+#include "core/views/session_work.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
@@ -255,6 +258,92 @@ int run_text(const CommandLine& line, Terminal& io) {
     return fail(io, no_entry_in(*opened->of.session));
   }
   return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, Form{}, io);
+}
+
+namespace {
+
+constexpr std::size_t kFilePathCharacters = 4096;
+
+/// What a session did, for a verb whose other form is the view of that name.
+Result<SessionWork> work_of(const CommandLine& line, Terminal& io) {
+  ASSIGN_OR_RETURN(const auto opened, open_session(line, Depth::index, io));
+  ASSIGN_OR_RETURN(auto work, session_work(*opened.of.session));
+  if (work.too_long > 0) {
+    io.err << "arborfs: " << counted(work.too_long, "entry", "entries") << " too long to be looked at\n";
+  }
+  return work;
+}
+
+void print_files(const SessionWork& work, Terminal& io) {
+  Table table({{"READS", true}, {"EDITS", true}, {"WRITES", true}, {"LAST"}, {"PATH"}});
+  for (const FileWork& file : work.files) {
+    table.add({grouped(file.reads), grouped(file.edits), grouped(file.writes),
+               file.last_ms == Entry::kNoTime ? "-" : time_words(file.last_ms * 1'000'000),
+               visible_line(file.path, kFilePathCharacters)});
+  }
+  for (const std::string& row : table.lines(io.width)) {
+    io.out << row << "\n";
+  }
+}
+
+std::string json_of(const FileWork& file) {
+  auto entries = JsonText::array();
+  for (const Ordinal entry : file.entries) {
+    entries.item_json(std::to_string(entry));
+  }
+  auto row = JsonText::object().add("path", file.path);
+  row.add("reads", file.reads).add("edits", file.edits).add("writes", file.writes);
+  row.add_json("last", file.last_ms == Entry::kNoTime ? "null" : json::stringify_string(json::iso_time(file.last_ms)));
+  return row.add_json("entries", entries.str()).str();
+}
+
+std::string json_of(const CommandWork& command) {
+  auto row = JsonText::object().add("entry", std::uint64_t{command.entry}).add("command", command.command);
+  row.add("folder", command.folder);
+  row.add_json("time",
+               command.time_ms == Entry::kNoTime ? "null" : json::stringify_string(json::iso_time(command.time_ms)));
+  row.add_json("status", command.status ? std::to_string(*command.status) : "null");
+  return row.add("done", command.has_result).add("failed", command.has_failed).str();
+}
+
+template <class Row>
+int print_rows(const std::vector<Row>& rows, Terminal& io) {
+  auto all = JsonText::lines();
+  for (const Row& row : rows) {
+    all.item_json(json_of(row));
+  }
+  io.out << terminal_safe_json(all.str()) << "\n";
+  return kDone;
+}
+
+}  // namespace
+
+int run_files(const CommandLine& line, Terminal& io) {
+  const auto work = work_of(line, io);
+  if (!work) {
+    return fail(io, work.error());
+  }
+  if (line.json) {
+    return print_rows(work->files, io);
+  }
+  if (io.out_is_terminal) {
+    print_files(*work, io);
+  } else {
+    io.out << files_tsv(*work);
+  }
+  return kDone;
+}
+
+int run_commands(const CommandLine& line, Terminal& io) {
+  const auto work = work_of(line, io);
+  if (!work) {
+    return fail(io, work.error());
+  }
+  if (line.json) {
+    return print_rows(work->commands, io);
+  }
+  io.out << commands_text(*work);
+  return kDone;
 }
 
 }  // namespace arborfs::cli

@@ -40,6 +40,14 @@ constexpr std::string_view kOnlyRead =
     "a sub-agent's transcript can be read but not changed: Claude Code resumes only the session that started it";
 constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}, {"branch", kBranchUsage}};
 
+constexpr ToolShape kTools[] = {{"Bash", ToolShape::Does::runs, "command"},
+                                {"Read", ToolShape::Does::reads, "file_path"},
+                                {"Edit", ToolShape::Does::edits, "file_path"},
+                                {"MultiEdit", ToolShape::Does::edits, "file_path"},
+                                {"NotebookRead", ToolShape::Does::reads, "notebook_path"},
+                                {"NotebookEdit", ToolShape::Does::edits, "notebook_path"},
+                                {"Write", ToolShape::Does::writes, "file_path"}};
+
 Format make_format(std::span<const std::string_view> verbs) {
   return {.agent = "claude",
           .name = "claude-jsonl",
@@ -52,6 +60,7 @@ Format make_format(std::span<const std::string_view> verbs) {
           .resume = &kResume,
           .usages = kUsages,
           .pairing = {.last_calls = true, .results = true},
+          .tools = kTools,
           .takes_notes = true};
 }
 

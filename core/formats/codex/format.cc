@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::string_view kVerbs[] = {"append", "branch", "title", "archived", "pinned", "remove"};
 constexpr std::string_view kVerbsOfDocuments[] = {"remove"};
+constexpr ToolShape kTools[] = {{"exec_command", ToolShape::Does::runs, "cmd", "workdir"},
+                                {"shell", ToolShape::Does::runs, "command", "workdir"},
+                                {"shell_command", ToolShape::Does::runs, "command", "workdir"},
+                                {"local_shell", ToolShape::Does::runs, "command", "working_directory"},
+                                {"apply_patch", ToolShape::Does::patches, ""}};
 constexpr std::string_view kPrograms[] = {"codex"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "@openai/codex",
@@ -57,6 +62,7 @@ const Format& format() {
                              .resume = &kResume,
                              .usages = kUsages,
                              .pairing = {.calls = true, .results = true},
+                             .tools = kTools,
                              .queues_messages = true};
   return format;
 }
@@ -67,7 +73,8 @@ const Format& document_format() {
     documents.name = "codex-json";
     documents.verbs = kVerbsOfDocuments;
     documents.why_only_read =
-        "the first Codex, of April 2025, wrote this thread as one JSON document, which no version goes on with; it can be "
+        "the first Codex, of April 2025, wrote this thread as one JSON document, which no version goes on with; it can "
+        "be "
         "read and removed";
     documents.usages = {};
     documents.resume = nullptr;

@@ -33,6 +33,11 @@ std::string output_json(const TurnPart& call, std::string_view output) {
       .str();
 }
 
+constexpr ToolShape kTools[] = {{"Bash", ToolShape::Does::runs, "command"},
+                                {"Read", ToolShape::Does::reads, "file_path"},
+                                {"Edit", ToolShape::Does::edits, "file_path"},
+                                {"Write", ToolShape::Does::writes, "file_path"}};
+
 }  // namespace
 
 const Format& format() {
@@ -42,6 +47,7 @@ const Format& format() {
                              .renderer = &renderer(),
                              .verbs = kVerbs,
                              .usages = kUsages,
+                             .tools = kTools,
                              .output_json = output_json};
   return format;
 }

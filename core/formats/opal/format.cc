@@ -106,6 +106,12 @@ std::string startup_json(const arborfs::Store& store, const Header& header) {
          member("why", provider.why) + "}" + (options.empty() ? "" : ",\"options\":{" + options + "}") + "}\n";
 }
 
+constexpr ToolShape kTools[] = {{"shell", ToolShape::Does::runs, "cmd"},
+                                {"shell", ToolShape::Does::runs, "command"},
+                                {"read_file", ToolShape::Does::reads, "path"},
+                                {"edit_file", ToolShape::Does::edits, "path"},
+                                {"write_file", ToolShape::Does::writes, "path"}};
+
 }  // namespace
 
 const Format& format() {
@@ -119,6 +125,7 @@ const Format& format() {
                              .resume = &kResume,
                              .usages = kUsages,
                              .pairing = {.calls = true, .results = true},
+                             .tools = kTools,
                              .has_cwd = false};
   return format;
 }

@@ -74,6 +74,11 @@ Places places_in(const std::string& place, bool is_own) {
   return places;
 }
 
+constexpr ToolShape kTools[] = {
+    {"bash", ToolShape::Does::runs, "command", "workdir"}, {"read", ToolShape::Does::reads, "filePath"},
+    {"edit", ToolShape::Does::edits, "filePath"},          {"write", ToolShape::Does::writes, "filePath"},
+    {"patch", ToolShape::Does::patches, "patchText"},      {"apply_patch", ToolShape::Does::patches, "patchText"}};
+
 struct EraFormat {
   EraFormat(std::string_view name, Era era)
       : reader(era),
@@ -87,6 +92,7 @@ struct EraFormat {
                .programs = &kAgent,
                .resume = &kResume,
                .usages = kUsages,
+               .tools = kTools,
                .changes_show_late = era == Era::database} {}
   const Reader reader;
   const Renderer renderer;

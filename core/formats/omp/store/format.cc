@@ -525,6 +525,15 @@ constexpr ResumeCommand kResumePi{
 
 }  // namespace
 
+namespace {
+
+constexpr ToolShape kTools[] = {{"bash", ToolShape::Does::runs, "command", "cwd"},
+                                {"read", ToolShape::Does::reads, "path"},
+                                {"edit", ToolShape::Does::edits, "path"},
+                                {"write", ToolShape::Does::writes, "path"}};
+
+}  // namespace
+
 const Format& format() {
   static const Format format{.agent = "omp",
                              .name = "omp-jsonl",
@@ -534,7 +543,8 @@ const Format& format() {
                              .is_plain = true,
                              .agents = &process_finder(),
                              .resume = &kResumeOmp,
-                             .pairing = {.calls = true, .results = true}};
+                             .pairing = {.calls = true, .results = true},
+                             .tools = kTools};
   return format;
 }
 
@@ -548,7 +558,8 @@ const Format& pi_format() {
                              .agents = &process_finder(),
                              .resume = &kResumePi,
                              .usages = kUsagesOfPi,
-                             .pairing = {.calls = true}};
+                             .pairing = {.calls = true},
+                             .tools = kTools};
   return format;
 }
 
