@@ -32,7 +32,6 @@ constexpr std::array<std::pair<Kind, std::string_view>, 9> kKinds{{{Kind::file, 
                                                                    {Kind::mark, "mark"},
                                                                    {Kind::place, "place"},
                                                                    {Kind::times, "times"}}};
-constexpr mode_t kOwnersFile = 0600;
 constexpr std::chrono::milliseconds kLineWait{200};
 constexpr std::size_t kShownName = 60;  // characters
 

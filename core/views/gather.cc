@@ -204,7 +204,7 @@ Result<SessionSpent> read_session(const SessionPtr& session, const Options& opti
 
 Addend addend_of(const Spent& spent, const SessionSpent& all) {
   const bool is_without = !all.whole_cost && !all.is_in_starters && lacks_cost(spent.usage);
-  return {spent.usage, 1, is_without ? 1 : 0, spent.is_computed ? spent.usage.cost : 0};
+  return {spent.usage, 1, is_without ? 1 : 0, spent.is_computed ? 1 : 0, spent.is_computed ? spent.usage.cost : 0};
 }
 
 Addend addend_of_cost(double cost) {
@@ -278,6 +278,7 @@ class Counter {
     }
     const Usage before = growing.usage;
     Usage told = spent.usage;
+    const bool was_computed = growing.is_computed;
     if (spent.is_computed && !growing.is_computed) {
       growing.is_computed = growing.is_without_cost;
       told.cost = growing.is_computed ? told.cost : untold_usage().cost;  // the first session has it in its whole cost
@@ -287,7 +288,8 @@ class Counter {
     growing.is_without_cost = growing.is_without_cost && !has_cost_now;
     const Usage grown = usage_growth(before, growing.usage);
     count(*growing.of, growing.time_ms, *growing.model,
-          {grown, 0, has_cost_now ? -1 : 0, growing.is_computed && !std::isnan(grown.cost) ? grown.cost : 0});
+          {grown, 0, has_cost_now ? -1 : 0, growing.is_computed && !was_computed ? 1 : 0,
+           growing.is_computed && !std::isnan(grown.cost) ? grown.cost : 0});
   }
 
   void add_whole_cost(const Counted& of, const SessionSpent& all) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMillion = 1e6;
+constexpr double kMostDollars = 1e9;  // of one request; more is no number of tokens
 constexpr std::uint64_t kLongestList = 1 << 20;
 constexpr const char* kOwnFile = "prices.tsv";
 
@@ -97,9 +98,11 @@ PricesPtr Prices::in_force() {
   if (!file && file.error().code == Errc::not_found) {
     return prices;
   }
+  prices->own_ = folder + "/" + kOwnFile;
   const auto text = file ? file->read(0, kLongestList) : Result<std::string>(file.error());
   if (const auto added = text ? prices->add(*text) : Result<void>(text.error()); !added) {
-    write_log(LogLevel::warning, folder + "/" + kOwnFile + ": " + added.error().message);
+    prices->problem_ = prices->own_ + ": " + added.error().message;
+    write_log(LogLevel::warning, prices->problem_);
   }
   return prices;
 }
@@ -167,8 +170,10 @@ const Prices::Row* Prices::find(std::string_view model) const {
   const std::string whole = lower(model);
   const std::string_view name = whole;
   const std::string_view behind_slash = name.substr(name.rfind('/') + 1);
+  constexpr std::string_view kVendor = "anthropic.";
+  const std::size_t vendor = behind_slash.rfind(kVendor);
   const std::string_view behind_vendor =
-      behind_slash.substr(behind_slash.rfind("anthropic.") == std::string_view::npos ? 0 : behind_slash.rfind('.') + 1);
+      behind_slash.substr(vendor == std::string_view::npos ? 0 : vendor + kVendor.size());
   for (auto list = lists_.rbegin(); list != lists_.rend(); ++list) {
     for (const std::string_view one : {name, behind_slash, behind_vendor}) {
       if (const Row* row = find_in(*list, one)) {
@@ -189,12 +194,13 @@ std::optional<double> Prices::cost_of(std::string_view model, const Usage& usage
   const bool is_above = row->above_tokens > 0 && tokens_told(told) > row->above_tokens;
   const Price& price = is_above ? row->above : row->price;
   const double written = std::isnan(usage.cache_write) ? 0 : usage.cache_write;
-  const double for_an_hour = std::isnan(usage.cache_write_1h) ? 0 : std::min(usage.cache_write_1h, written);
+  const double for_an_hour =
+      std::isnan(usage.cache_write_1h) ? 0 : std::clamp(usage.cache_write_1h, 0.0, std::max(0.0, written));
   const double cost = cost_of_tokens(usage.input, price.input) + cost_of_tokens(usage.output, price.output) +
                       cost_of_tokens(usage.cache_read, price.cache_read) +
                       cost_of_tokens(written - for_an_hour, price.cache_write) +
                       cost_of_tokens(for_an_hour, price.cache_write_1h);
-  return std::isnan(cost) ? std::nullopt : std::optional(cost);
+  return cost <= kMostDollars ? std::optional(cost) : std::nullopt;  // nor NaN
 }
 
 std::string date_of_prices() {

@@ -31,6 +31,10 @@ class Prices {
   /// Those that are built in, and the user's. Reads the user's file, of which a line that is wrong counts for nothing
   /// and goes to the log.
   static PricesPtr in_force();
+  /// The user's file; "" if there is none.
+  [[nodiscard]] const std::string& own() const { return own_; }
+  /// What is wrong with it; "" for nothing.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
   /// Adds a list, whose rows go before those of the lists so far. Its first line that is no comment names the columns,
   /// of which `model` and `input` must be there. Errors: invalid_argument, with the number of the first line that is
   /// wrong; the others are added.
@@ -52,6 +56,8 @@ class Prices {
   [[nodiscard]] const Row* find(std::string_view model) const;
   static const Row* find_in(const List& list, std::string_view name);
   std::vector<List> lists_;  // the last one wins
+  std::string own_;
+  std::string problem_;
 };
 
 /// The list that is built in, and its date.

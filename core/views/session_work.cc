@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/base/cancellation.h"
 #include "core/base/clock.h"
+#include "core/base/words.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
 #include "core/json/date.h"
@@ -19,26 +22,60 @@ namespace {
 
 using Does = ToolShape::Does;
 
-constexpr std::size_t kStatusWithin = 300;  // characters at either end of an output
+constexpr double kLargestStatus = 1e9;
+constexpr std::size_t kMostSearched = 16;  // open calls
 constexpr std::size_t kPathCharacters = 4096;
+constexpr std::uint64_t kMostCommands = std::uint64_t{64} << 20U;  // bytes of all that are kept
 
-std::optional<int> number_at(std::string_view text, std::size_t at) {
-  at = std::min(text.find_first_not_of(": ", at), text.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-  return error == std::errc() && end != text.data() + at ? std::optional(number) : std::nullopt;
+/// A comment about what is not in the text; "" if nothing is missing.
+std::string missing_line(const SessionWork& work) {
+  return work.too_long == 0 ? "" : "# " + counted(work.too_long, "entry", "entries") + " too long to be looked at\n";
 }
 
-/// The status that an output tells in the words of an agent's tool.
-std::optional<int> status_in(std::string_view output) {
-  const std::string_view ends[] = {output.substr(0, kStatusWithin),
-                                   output.substr(output.size() - std::min(output.size(), kStatusWithin))};
-  for (const std::string_view text : ends) {
-    for (const std::string_view words : {"exited with code", "Exit code", "exit code", "\"exit_code\""}) {
-      const std::size_t at = text.find(words);
-      const auto number = at == std::string_view::npos ? std::nullopt : number_at(text, at + words.size());
-      if (number) {
-        return number;
+/// The number behind the words, if the line has them.
+std::optional<int> number_behind(std::string_view line, std::string_view words) {
+  const std::size_t found = line.find(words);
+  if (found == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::size_t at = std::min(line.find_first_not_of(": ", found + words.size()), line.size());
+  int number = 0;
+  const auto [end, error] = std::from_chars(line.data() + at, line.data() + line.size(), number);
+  return error == std::errc() && end != line.data() + at ? std::optional(number) : std::nullopt;
+}
+
+/// What Codex puts before an output: lines, the last of which is `Output:`; or members around it.
+std::optional<int> status_before(std::string_view output) {
+  constexpr int kMostLines = 8;
+  if (output.starts_with('{')) {
+    json::Document members;
+    const json::Value* const about =
+        json::parse(output, members) ? json::member(std::as_const(members), "metadata") : nullptr;
+    const auto status = about == nullptr ? std::nullopt : json::number_member(*about, "exit_code");
+    return status && std::abs(*status) < kLargestStatus ? std::optional(static_cast<int>(*status)) : std::nullopt;
+  }
+  std::optional<int> status;
+  for (int line = 0; line < kMostLines && !output.empty(); ++line) {
+    const std::string_view words = output.substr(0, output.find('\n'));
+    if (words == "Output:") {
+      return status;
+    }
+    for (const std::string_view start : {"Process exited with code", "Exit code"}) {
+      status = words.starts_with(start) ? number_behind(words, start) : status;
+    }
+    output.remove_prefix(std::min(words.size() + 1, output.size()));
+  }
+  return std::nullopt;
+}
+
+/// What the first or the last line of the output of a failed call says.
+std::optional<int> status_of_failure(std::string_view output) {
+  output = output.substr(0, output.find_last_not_of('\n') + 1);
+  const std::size_t last = output.rfind('\n') + 1;  // 0 without a line feed
+  for (const std::string_view line : {output.substr(0, output.find('\n')), output.substr(last)}) {
+    for (const std::string_view words : {"exited with code", "Exit code", "exit code"}) {
+      if (const auto status = number_behind(line, words)) {
+        return status;
       }
     }
   }
@@ -78,7 +115,7 @@ class WorkReader {
  public:
   explicit WorkReader(const Format& format) : format_(format) {
     for (const ToolShape& shape : format.tools) {
-      quoted_.push_back("\"" + std::string(shape.tool) + "\"");
+      quoted_.push_back("\"" + std::string(shape.tool));  // also "local_shell_call"
     }
   }
 
@@ -124,7 +161,7 @@ class WorkReader {
   /// False for most entries, which are then not parsed.
   [[nodiscard]] bool may_matter(std::string_view raw) const {
     const auto has = [raw](const std::string& text) { return raw.find(text) != std::string_view::npos; };
-    return std::any_of(quoted_.begin(), quoted_.end(), has) ||
+    return open_.size() > kMostSearched || std::any_of(quoted_.begin(), quoted_.end(), has) ||
            std::any_of(open_.begin(), open_.end(), [&](const auto& call) { return has(call.first); });
   }
 
@@ -139,6 +176,9 @@ class WorkReader {
   }
 
   void call(const WorkEntry& entry, const TurnPart& part) {
+    if (!part.call_id.empty() && !seen_.insert(part.call_id + '\n' + part.text).second) {
+      return;  // the record stands there twice
+    }
     for (const ToolShape& shape : format_.tools) {
       json::Document arguments;
       if (shape.tool != part.tool || !json::parse(part.text, arguments)) {
@@ -150,11 +190,11 @@ class WorkReader {
         continue;
       }
       if (shape.does == Does::runs) {
-        run(entry, part, command_of(*subject), json::text_member(arguments, shape.folder));
+        run(entry, part, command_of(*subject), shape.folder.empty() ? "" : json::text_member(arguments, shape.folder));
       } else if (subject->IsString() && shape.does == Does::patches) {
-        patch(entry, json::as_string(*subject));
+        patch(entry, json::as_string(*subject), folder_);
       } else if (subject->IsString()) {
-        touch(entry, json::as_string(*subject), shape.does);
+        touch(entry, json::as_string(*subject), shape.does, folder_);
       }
       return;
     }
@@ -164,8 +204,14 @@ class WorkReader {
     if (command.empty()) {
       return;
     }
+    kept_ += command.size();
+    if (kept_ > kMostCommands) {
+      ++work_.too_long;
+      return;
+    }
+    folder = folder.empty() ? folder_ : whole(folder, folder_);
     if (command.find("*** Begin Patch") != std::string::npos) {
-      patch(entry, command);
+      patch(entry, command, folder);
     }
     if (!part.call_id.empty()) {
       open_[part.call_id] = work_.commands.size();
@@ -174,7 +220,7 @@ class WorkReader {
     work.entry = entry.ordinal;
     work.time_ms = entry.time_ms;
     work.command = std::move(command);
-    work.folder = folder.empty() ? folder_ : whole(folder);
+    work.folder = std::move(folder);
     work_.commands.push_back(std::move(work));
   }
 
@@ -185,33 +231,40 @@ class WorkReader {
     }
     CommandWork& command = work_.commands[call->second];
     command.has_result = true;
-    command.status = status_in(part.text);
+    command.status = status_before(part.text);
+    if (!command.status && part.is_error) {
+      command.status = status_of_failure(part.text);
+    }
     command.has_failed = part.is_error || command.status.value_or(0) != 0;
     open_.erase(call);
   }
 
   /// The files that a patch in Codex's form names.
-  void patch(const WorkEntry& entry, std::string_view text) {
-    constexpr std::pair<std::string_view, Does> kMarks[] = {
-        {"*** Update File: ", Does::edits}, {"*** Add File: ", Does::writes}, {"*** Delete File: ", Does::edits}};
+  void patch(const WorkEntry& entry, std::string_view text, const std::string& folder) {
+    constexpr std::pair<std::string_view, Does> kMarks[] = {{"*** Update File: ", Does::edits},
+                                                            {"*** Add File: ", Does::writes},
+                                                            {"*** Delete File: ", Does::edits},
+                                                            {"*** Move to: ", Does::writes}};
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
-      const std::string_view line = text.substr(at, end - at);
+      std::string_view line = text.substr(at, end - at);
+      line = line.substr(0, line.find_last_not_of('\r') + 1);
       for (const auto& [mark, does] : kMarks) {
         if (line.starts_with(mark)) {
-          touch(entry, line.substr(mark.size()), does);
+          touch(entry, line.substr(mark.size()), does, folder);
         }
       }
       at = end + 1;
     }
   }
 
-  void touch(const WorkEntry& entry, std::string_view path, Does does) {
+  void touch(const WorkEntry& entry, std::string_view path, Does does, const std::string& folder) {
     if (path.empty() || path.find('\0') != std::string_view::npos) {
       return;
     }
-    FileWork& file = files_[whole(path)];
-    file.path = whole(path);
+    std::string absolute = whole(path, folder);
+    FileWork& file = files_[absolute];
+    file.path = std::move(absolute);
     ++(does == Does::reads ? file.reads : does == Does::writes ? file.writes : file.edits);
     file.last_ms = entry.time_ms == Entry::kNoTime ? file.last_ms : entry.time_ms;
     if (file.entries.empty() || file.entries.back() != entry.ordinal) {
@@ -219,15 +272,18 @@ class WorkReader {
     }
   }
 
-  [[nodiscard]] std::string whole(std::string_view path) const {
-    return folder_.empty() ? std::string(path) : (std::filesystem::path(folder_) / path).lexically_normal().string();
+  /// As it is without a working directory.
+  static std::string whole(std::string_view path, const std::string& folder) {
+    return folder.empty() ? std::string(path) : (std::filesystem::path(folder) / path).lexically_normal().string();
   }
 
   const Format& format_;
   std::vector<std::string> quoted_;  // the names of tools as they are in records
   std::string folder_;               // the working directory
   SessionWork work_;
+  std::uint64_t kept_ = 0;  // bytes of commands
   std::map<std::string, FileWork> files_;
+  std::set<std::string> seen_;               // ids of calls with their arguments
   std::map<std::string, std::size_t> open_;  // by the ids of calls, places in work_.commands
 };
 
@@ -241,10 +297,23 @@ Result<SessionWork> session_work(const Session& session) {
   return WorkReader(session.format()).read(session);
 }
 
+namespace {
+
+/// The path in one field of a table: a line feed is `\\n`, a tab `\\t`.
+std::string field_of(const std::string& path) {
+  std::string field;
+  for (const char c : path) {
+    c == '\n' ? field += "\\n" : c == '\t' ? field += "\\t" : field += c;
+  }
+  return visible_line(field, kPathCharacters);
+}
+
+}  // namespace
+
 std::string files_tsv(const SessionWork& work) {
   std::string text = "path\treads\tedits\twrites\tlast\tentries\n";
   for (const FileWork& file : work.files) {
-    text += visible_line(file.path, kPathCharacters);
+    text += field_of(file.path);
     for (const std::uint64_t number : {file.reads, file.edits, file.writes}) {
       text += "\t" + std::to_string(number);
     }
@@ -254,7 +323,7 @@ std::string files_tsv(const SessionWork& work) {
     }
     text += "\n";
   }
-  return text;
+  return text + missing_line(work);
 }
 
 std::string commands_text(const SessionWork& work) {
@@ -270,7 +339,7 @@ std::string commands_text(const SessionWork& work) {
     text += "\n" + visible(command.command);
     text += text.ends_with('\n') ? "" : "\n";
   }
-  return text;
+  return text + missing_line(work);
 }
 
 }  // namespace arborfs

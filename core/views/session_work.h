@@ -34,12 +34,14 @@ struct CommandWork {
 struct SessionWork {
   std::vector<FileWork> files;        // in the order of their paths
   std::vector<CommandWork> commands;  // in the order of their calls
-  std::uint64_t too_long = 0;         // entries that were not looked at
+  std::uint64_t too_long = 0;         // entries that were not looked at, since they or all commands are too long
 };
 
 /// Reads the whole log; needs Depth::index. A failed call counts as another one. Errors: stale, io; interrupted once
 /// cancelled.
 Result<SessionWork> session_work(const Session& session);
+
+// Both texts end with a comment if entries were too long.
 
 /// Tab-separated, below a line with the names: path, reads, edits, writes, last (ISO 8601, "" if not known), entries
 /// (their ordinals with commas between them).

@@ -50,6 +50,7 @@ void Row::add(const Addend& addend) {
   messages += static_cast<std::uint64_t>(addend.messages);
   without_cost += static_cast<std::uint64_t>(addend.without_cost);
   add_usage(usage, addend.usage);
+  computed += static_cast<std::uint64_t>(addend.computed);
   computed_cost += addend.computed_cost;
 }
 
@@ -84,7 +85,7 @@ std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const
           {"cost", told(rounded(usage.cost))},
           {"messagesWithoutCost",
            row.has_partial_cost() ? std::optional(static_cast<double>(row.without_cost)) : std::nullopt},
-          {"computedCost", row.computed_cost > 0 ? std::optional(rounded(row.computed_cost)) : std::nullopt}};
+          {"computedCost", row.computed > 0 ? std::optional(rounded(row.computed_cost)) : std::nullopt}};
 }
 
 std::string tsv(const Stats& stats, By by) {

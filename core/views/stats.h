@@ -46,7 +46,8 @@ struct Addend {
   Usage usage = untold_usage();
   int messages = 0;
   int without_cost = 0;      // negative if a later record tells the cost
-  double computed_cost = 0;  // part of usage.cost: by prices, not told by a record
+  int computed = 0;          // of the messages: those whose cost is computed from prices
+  double computed_cost = 0;  // the part of usage.cost that is
 };
 
 struct Row {
@@ -56,7 +57,8 @@ struct Row {
   std::uint64_t messages = 0;      // each is one request to a model, or those of a task that the agent reports as one
   std::uint64_t without_cost = 0;  // of the messages: those that are not in usage.cost
   Usage usage = untold_usage();
-  double computed_cost = 0;  // Addend::computed_cost
+  std::uint64_t computed = 0;  // as in Addend
+  double computed_cost = 0;
   void add(const Addend& addend);
   /// True if its cost is not that of all its messages.
   [[nodiscard]] bool has_partial_cost() const { return without_cost > 0 && !std::isnan(usage.cost); }

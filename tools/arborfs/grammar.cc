@@ -158,7 +158,7 @@ void Grammar::add_stats() {
       ->add_option("--in", into_.period,
                    "Only messages of this day, month or year, or of \"this week\", \"last month\"")
       ->option_text("PERIOD")
-      ->check(complain_of_date)
+      ->check(complain_of_period)
       ->excludes(since)
       ->excludes(until);
   add_choice(stats);

@@ -105,7 +105,7 @@ void add_use(const Row& row, JsonText& json) {
   if (row.use->row.has_partial_cost()) {
     json.add("messagesWithoutCost", row.use->row.without_cost);
   }
-  if (row.use->row.computed_cost > 0) {
+  if (row.use->row.computed > 0) {
     json.add_json("computedCost", json::number_text(std::round(row.use->row.computed_cost * 1e6) / 1e6));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
@@ -267,18 +268,14 @@ constexpr std::size_t kFilePathCharacters = 4096;
 /// What a session did, for a verb whose other form is the view of that name.
 Result<SessionWork> work_of(const CommandLine& line, Terminal& io) {
   ASSIGN_OR_RETURN(const auto opened, open_session(line, Depth::index, io));
-  ASSIGN_OR_RETURN(auto work, session_work(*opened.of.session));
-  if (work.too_long > 0) {
-    io.err << "arborfs: " << counted(work.too_long, "entry", "entries") << " too long to be looked at\n";
-  }
-  return work;
+  return session_work(*opened.of.session);
 }
 
 void print_files(const SessionWork& work, Terminal& io) {
   Table table({{"READS", true}, {"EDITS", true}, {"WRITES", true}, {"LAST"}, {"PATH"}});
   for (const FileWork& file : work.files) {
     table.add({grouped(file.reads), grouped(file.edits), grouped(file.writes),
-               file.last_ms == Entry::kNoTime ? "-" : time_words(file.last_ms * 1'000'000),
+               file.last_ms == Entry::kNoTime ? "-" : local_time(file.last_ms, "%Y-%m-%d %H:%M"),
                visible_line(file.path, kFilePathCharacters)});
   }
   for (const std::string& row : table.lines(io.width)) {

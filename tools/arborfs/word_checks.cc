@@ -50,6 +50,16 @@ std::string complain_of_date(const std::string& word) {
                    "or \"last month\"";
 }
 
+std::string complain_of_period(const std::string& word) {
+  const auto start = start_of(word);
+  const auto end = end_of(word);
+  return start && end && *end > *start
+             ? ""
+             : "'" + visible_line(word, kShownOfWord) +
+                   "' is not a day, month or year such as 2026-02, nor a period such as yesterday, \"this week\" or "
+                   "\"last month\"";
+}
+
 std::string complain_of_store(const std::string& word) {
   const auto chosen = parse_chosen_store(word);
   return chosen ? "" : visible_line(chosen.error().message, 400);

@@ -20,6 +20,8 @@ WordCheck is_one_of(const std::vector<std::string>& choices);
 std::string complain_of_number(const std::string& word);
 std::string complain_of_model(const std::string& word);
 std::string complain_of_date(const std::string& word);
+/// Also of one moment.
+std::string complain_of_period(const std::string& word);
 std::string complain_of_store(const std::string& word);
 
 }  // namespace arborfs::cli

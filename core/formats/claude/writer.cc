@@ -304,6 +304,16 @@ std::string path_beside(const arborfs::Store& store, const LogPlace& place, std:
   return folder_path(store.paths().sessions, place.folder) + "/" + std::string(place.stem()) + "/" + std::string(name);
 }
 
+constexpr std::uint64_t kLongestMark = 64 << 10;  // of such a file
+
+Error mark_too_long() {
+  return {Errc::too_large, "a file beside the transcript is longer than any that Claude Code writes; move it away"};
+}
+
+Result<std::string> read_mark(const File& file, const FileStat& seen) {
+  return seen.size > kLongestMark ? Result<std::string>(mark_too_long()) : file.read(0, seen.size);
+}
+
 /// Where it stays, the program takes the title from it once that in the transcript is far from its end. Returns what
 /// that changed.
 Result<std::vector<Effect>> remove_title_file(const arborfs::Store& store, const LogPlace& place) {
@@ -315,9 +325,15 @@ Result<std::vector<Effect>> remove_title_file(const arborfs::Store& store, const
   if (!file) {
     return std::vector<Effect>();
   }
-  ASSIGN_OR_RETURN(const auto text, file->read(0, was.size));
+  ASSIGN_OR_RETURN(const auto text, read_mark(*file, was));
   RETURN_IF_ERROR(store.disk().remove(*beside, name));
   return std::vector<Effect>{effect_of(removed_file(path_beside(store, place, name), text, was))};
+}
+
+/// Fails as remove_title_file() would fail for the file's size.
+Result<void> check_title_file(const arborfs::Store& store, const LogPlace& place) {
+  const auto was = Dir::stat_root(path_beside(store, place, kTitleFile));
+  return was && was->size > kLongestMark ? Result<void>(mark_too_long()) : Result<void>();
 }
 
 Result<Dir> folder_beside(const Session& session) {
@@ -447,6 +463,9 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     if (in_force == present) {
       return {};
     }
+    if (clears) {
+      RETURN_IF_ERROR(check_title_file(session->store(), session->place()));
+    }
     plan.set_title(wanted);
     if (clears) {
       plan.last_step = [&]() -> Result<void> {
@@ -468,7 +487,7 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
   const auto is_no_tag = [](const std::string& tag) { return !check_tag(tag); };
   const bool stays = std::find(wanted.begin(), wanted.end(), own) != wanted.end() || (!own.empty() && is_no_tag(own));
   const std::string next = stays ? own : wanted.empty() ? "" : wanted.front();
-  if (next == own || std::any_of(wanted.begin(), wanted.end(), is_no_tag)) {
+  if (next == own || wanted.size() > Notes::kMostTags || std::any_of(wanted.begin(), wanted.end(), is_no_tag)) {
     return arborfs::Writer::change_tags(session, change);
   }
   std::optional<Notes::Tags> tags;
@@ -481,7 +500,12 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
     }
     plan.set_tag(next);
     plan.last_step = [&]() -> Result<void> {
-      ASSIGN_OR_RETURN(tags, note_tags(session, change, plan.effects));
+      auto noted = note_tags(session, change, plan.effects);
+      if (!noted) {
+        const std::string shown = next.empty() ? "no tag" : "the tag '" + next + "'";
+        return {noted.error().code, noted.error().message + "; Claude Code shows " + shown + " already"};
+      }
+      tags = *std::move(noted);
       return {};
     };
     return {};
@@ -512,7 +536,8 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
       json::Text::object().add("archived", is_set).add("at", json::iso_time(now_ms())).add("by", "arborfs").str();
   FileStat was;
   const auto old = File::open_in(beside, std::string(kArchiveFile), &was);
-  const auto before = old ? old->read(0, was.size) : Result<std::string>(old.error());
+  const auto before = old ? read_mark(*old, was) : Result<std::string>(old.error());
+  RETURN_IF_ERROR(before || before.error().code == Errc::not_found ? Result<void>() : Result<void>(before.error()));
   RETURN_IF_ERROR(write_whole_file(store.disk(), beside, std::string(kArchiveFile), old ? was.mode & 0777 : 0600, text,
                                    Disk::Existing::replace, syncs()));
   const std::string path = path_beside(store, place, kArchiveFile);

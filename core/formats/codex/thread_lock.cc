@@ -24,8 +24,8 @@ Error is_loaded(const std::string& thread, std::optional<long> holder) {
   const std::string process = holder && *holder != 0 ? " (process " + std::to_string(*holder) + ")" : "";
   return {Errc::busy, "the session is live: codex" + process +
                           " has the thread loaded; end that program (one in the background: codex app-server daemon "
-                          "stop), or leave it a text: codex queue --thread " +
-                          thread + " --message TEXT"};
+                          "stop), or leave it a message: arborfs append --queue " +
+                          thread};
 }
 
 /// Takes Codex's lock. It is never made: a program that ends removes it, and an absent one means a closed thread. One

@@ -54,6 +54,8 @@ TEST(Prices, EachKindOfTokenHasItsOwn) {
   Usage hour = usage_of(1000, 200, 30'000, 4000);
   hour.cache_write_1h = 1000;
   EXPECT_THAT(prices.cost_of("kite", hour), Optional(DoubleNear(0.003 + 0.003 + 0.009 + 0.01125 + 0.006, 1e-12)));
+  hour.cache_write_1h = -1e9;
+  EXPECT_THAT(prices.cost_of("kite", hour), Optional(DoubleNear(0.003 + 0.003 + 0.009 + 0.015, 1e-12)));
   Usage part = untold_usage();
   part.output = 200;
   EXPECT_THAT(prices.cost_of("kite", part), Optional(DoubleNear(0.003, 1e-12))) << "an untold number is none";
@@ -74,6 +76,7 @@ TEST(Prices, WhatIsNotKnownHasNone) {
   EXPECT_EQ(prices.cost_of("kite", usage_of(1000, 1000, 1)), std::nullopt);
   EXPECT_EQ(prices.cost_of("heron", usage_of(1000, 1000)), std::nullopt);
   EXPECT_EQ(prices.cost_of("", usage_of(1000, 1000)), std::nullopt);
+  EXPECT_EQ(prices.cost_of("kite", usage_of(1e300, 1)), std::nullopt) << "which are no tokens";
 }
 
 TEST(Prices, ZeroIsAPrice) {
@@ -127,6 +130,12 @@ TEST(Prices, TheListThatIsBuiltInIsWholeAndHasADate) {
   for (const char* model : {"claude-opus-4-5", "claude-sonnet-4-5-20250929", "gpt-5.2-codex", "o3"}) {
     EXPECT_THAT(input_price(prices, model), Optional(::testing::Gt(0.1))) << model;
   }
+  for (const char* model :
+       {"claude-3-haiku-20240307", "claude-3-opus-20240229", "claude-opus-4-5", "claude-haiku-4-5"}) {
+    Usage hour = usage_of(0, 0, 0, kMillion);
+    hour.cache_write_1h = kMillion;
+    EXPECT_THAT(prices.cost_of(model, hour), Optional(DoubleNear(2 * *input_price(prices, model), 1e-6))) << model;
+  }
 }
 
 TEST(Prices, ThoseOfTheUserAreInTheConfiguration) {
@@ -135,7 +144,9 @@ TEST(Prices, ThoseOfTheUserAreInTheConfiguration) {
   const auto built_in = input_price(*Prices::in_force(), "o3");
   EXPECT_TRUE(built_in);
   std::filesystem::create_directories(scratch.root() + "/arborfs");
-  std::ofstream(scratch.root() + "/arborfs/prices.tsv") << "model\tinput\no3\t99\n";
+  EXPECT_EQ(Prices::in_force()->own(), "");
+  std::ofstream(scratch.root() + "/arborfs/prices.tsv") << "model\tinput\no3\t99\nkite\tcheap\n";
+  EXPECT_THAT(Prices::in_force()->problem(), HasSubstr("/arborfs/prices.tsv: line 3: a price is a number"));
   EXPECT_THAT(input_price(*Prices::in_force(), "o3"), Optional(DoubleNear(99, 1e-9)));
   EXPECT_TRUE(input_price(*Prices::in_force(), "gpt-5"));
 }

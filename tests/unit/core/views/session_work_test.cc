@@ -62,15 +62,18 @@ class SessionWorkOfCodex : public ::testing::Test {
     return *std::move(work);
   }
 
- private:
-  void item(const json::Text& payload) {
+  void repeat() { lines_ += lines_; }
+  void add_item(const std::string& payload) {
     lines_ += json::Text::object()
                   .add("timestamp", "2026-05-01T10:00:0" + std::to_string(calls_ % 10) + ".000Z")
                   .add("type", "response_item")
-                  .add_json("payload", payload.str())
+                  .add_json("payload", payload)
                   .str() +
               "\n";
   }
+
+ private:
+  void item(const json::Text& payload) { add_item(payload.str()); }
   testing::TempStore temp_;
   testing::Variable zone_{"TZ", "UTC"};
   std::string lines_;
@@ -101,12 +104,43 @@ TEST_F(SessionWorkOfCodex, CommandsHaveTheirFolderAndHowTheyEnded) {
             "# entry 5 · 2026-05-01 10:00:03 +0000 · /srv · no result\ngit status\n");
 }
 
+TEST_F(SessionWorkOfCodex, AnOutputThatOnlyMentionsAStatusHasNone) {
+  call("exec_command", R"({"cmd":"cat notes"})", "The tool gives exit code 3 on error.");
+  call("exec_command", R"({"cmd":"sleep 9"})", "Process running with session ID 5\nOutput:\nexit code 9");
+  call("shell", R"({"command":["log"]})", R"({"output":"Exit code: 7 in the log\n","metadata":{"exit_code":0}})");
+  call("shell", R"({"command":["odd"]})", R"({"output":"","metadata":{"exit_code":1e300}})");
+  const SessionWork work = this->work();
+  ASSERT_EQ(work.commands.size(), 4U);
+  EXPECT_EQ(work.commands[0].status, std::nullopt);
+  EXPECT_EQ(work.commands[1].status, std::nullopt);
+  EXPECT_EQ(work.commands[2].status, 0);
+  EXPECT_EQ(work.commands[3].status, std::nullopt);
+}
+
+TEST_F(SessionWorkOfCodex, ACallThatStandsThereTwiceCountsOnce) {
+  call("exec_command", R"({"cmd":"make"})", "Process exited with code 0\nOutput:\n");
+  repeat();
+  EXPECT_EQ(work().commands.size(), 1U);
+}
+
+TEST_F(SessionWorkOfCodex, TheShellOfTheModelItselfCounts) {
+  add_item(
+      R"({"type":"local_shell_call","call_id":"l1","action":{"type":"exec","command":["bash","-lc","make test"]}})");
+  const SessionWork work = this->work();
+  ASSERT_EQ(work.commands.size(), 1U);
+  EXPECT_EQ(work.commands[0].command, "make test");
+}
+
 TEST_F(SessionWorkOfCodex, PatchesNameTheirFiles) {
   patch("*** Begin Patch\n*** Update File: src/a.cc\n@@\n-x\n+y\n*** Add File: /tmp/b\n+z\n*** End Patch");
   call("shell", R"({"command":["apply_patch","*** Begin Patch\n*** Delete File: ./src/../src/a.cc\n*** End Patch"]})");
+  call("shell", R"({"command":["apply_patch","*** Begin Patch\n*** Update File: c\r\n*** Move to: d\n*** End Patch"],)"
+                R"("workdir":"/w2/sub"})");
   EXPECT_EQ(files_tsv(work()),
             "path\treads\tedits\twrites\tlast\tentries\n"
             "/tmp/b\t0\t0\t1\t2026-05-01T10:00:00.000Z\t1\n"
+            "/w2/sub/c\t0\t1\t0\t2026-05-01T10:00:02.000Z\t3\n"
+            "/w2/sub/d\t0\t0\t1\t2026-05-01T10:00:02.000Z\t3\n"
             "/work/kite/src/a.cc\t0\t2\t0\t2026-05-01T10:00:01.000Z\t1,2\n");
 }
 

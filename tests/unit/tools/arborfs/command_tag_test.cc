@@ -91,6 +91,12 @@ TEST_F(CommandTag, TheTagOfClaudeCodeIsOneOfThem) {
   EXPECT_EQ(own_tags(), (std::vector<std::string>{"green", "blue"}));
   EXPECT_EQ(run({"tag", kOne, "-d", "blue", "a/b"}), kFailed);
   EXPECT_EQ(own_tags().back(), "blue") << "nothing is changed by a tag that is none";
+  std::vector<std::string> many{"tag", kOne, "-d", "blue"};
+  for (int number = 0; number < 200; ++number) {
+    many.push_back("t" + std::to_string(number));
+  }
+  EXPECT_EQ(run(many), kFailed);
+  EXPECT_EQ(own_tags().back(), "blue") << "nor by too many";
   EXPECT_EQ(out({"tag", kOne, "-d", "blue", "-d", "red"}), "");
   EXPECT_EQ(own_tags().back(), "");
   put_own_tag("two words");

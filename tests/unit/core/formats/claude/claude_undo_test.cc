@@ -71,6 +71,20 @@ TEST(UndoOfClaude, GivesBackTheMarkOfAnArchivedSession) {
   EXPECT_EQ(std::filesystem::status(stage.config() + "/" + file).permissions(), std::filesystem::perms(0644));
 }
 
+TEST(UndoOfClaude, AFileThatIsNoneOfTheProgramStays) {
+  ClaudeStage stage(Disk::real(), deleting());
+  testing::with_rows(stage);
+  const std::string beside = "projects/-work/" + std::string(testing::kClaudeId);
+  stage.put(beside + "/custom-title.json", std::string(100'000, ' ') + R"({"customTitle":"Side"})");
+  stage.put(beside + "/archived.json", std::string(100'000, ' '));
+  stage.start();
+  ASSERT_TRUE(stage.writer().set_title(stage.session(), "Row"));
+  const auto before = testing::files_in(stage.config());
+  EXPECT_EQ(stage.writer().set_title(stage.session(), "").error().code, Errc::too_large);
+  EXPECT_EQ(stage.writer().set_mark(stage.session(), Mark::archived, true).error().code, Errc::too_large);
+  EXPECT_EQ(testing::files_in(stage.config()), before);
+}
+
 /// Claude Code takes no lock.
 TEST(UndoOfClaude, RefusesWhatTheProgramWroteBehind) {
   ClaudeStage stage(Disk::real(), deleting());
