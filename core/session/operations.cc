@@ -13,6 +13,7 @@
 #include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/json_cursor.h"
 #include "core/os/state_dir.h"
 #include "core/os/temp_file.h"
 #include "core/session/session.h"
@@ -162,10 +163,10 @@ Operations::Muted::~Muted() {
   --of_.muted_;
 }
 
-void Operations::add(Operation operation) {
+std::string Operations::add(Operation operation) {
   const std::lock_guard lock(mutex_);
   if (muted_ > 0) {
-    return;
+    return "";
   }
   operation.id = new_id();
   operation.time_ms = now_ms();
@@ -186,12 +187,62 @@ void Operations::add(Operation operation) {
   if (folder_.empty()) {
     in_memory_ += line;
     in_memory_ = newest_of(std::move(in_memory_));
-    return;
+    return operation.id;
   }
   if (const auto done = append(line); !done) {
     write_log(LogLevel::warning, "a change by '" + operation.verb + "' cannot be undone, because " + folder_ + "/" +
                                      kFile + " cannot be written: " + done.error().message);
   }
+  return operation.id;
+}
+
+namespace {
+
+/// Where the last line begins; `text` ends with a line feed.
+std::size_t last_line_of(std::string_view text) {
+  return text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
+}
+
+bool is_line_of(std::string_view line, const std::string& id) {
+  return skim::text_member(line, "id") == id;
+}
+
+}  // namespace
+
+void Operations::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  if (id.empty()) {
+    return;
+  }
+  together_ = together_ == id ? "" : together_;
+  if (folder_.empty()) {
+    const std::size_t last = last_line_of(in_memory_);
+    in_memory_.resize(is_line_of(std::string_view(in_memory_).substr(last), id) ? last : in_memory_.size());
+  } else if (const auto done = cut_last(id); !done) {
+    write_log(LogLevel::warning, folder_ + "/" + kFile + " has a change that was not made: " + done.error().message);
+  }
+}
+
+Result<void> Operations::cut_last(const std::string& id) {
+  if (!file_) {
+    return {};
+  }
+  const FolderLock lock(file_->fd(), kLineWait);
+  if (!lock.is_held() || !leads_to(folder_ + "/" + kFile, *file_)) {
+    return Error{Errc::busy, "another process holds it"};
+  }
+  ASSIGN_OR_RETURN(const auto stat, file_->stat());
+  const std::uint64_t from = stat.size - std::min<std::uint64_t>(stat.size, 2 * kLongest);
+  ASSIGN_OR_RETURN(const auto end, file_->read(from, stat.size - from));
+  const std::size_t last = last_line_of(end);
+  if (!is_line_of(std::string_view(end).substr(last), id)) {
+    return {};
+  }
+  if (from + last > 0) {
+    return disk_.truncate(file_->fd(), from + last);
+  }
+  ASSIGN_OR_RETURN(const auto folder, open_private_folder(folder_));
+  return disk_.remove(folder, kFile);
 }
 
 Result<void> Operations::open() {

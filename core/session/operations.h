@@ -5,8 +5,8 @@
 //
 // A line is written after its change, and not synced: a power cut may lose the lines of the last seconds, never a
 // change. A change whose line is lost, or cannot be written, cannot be undone; it never fails for that. The line of a
-// relocation is written before it, since a process that is killed amid many of them would leave one without a line. Thread-safe;
-// any number of processes.
+// relocation is written before it, since a process that is killed amid many of them would leave one without a line.
+// Thread-safe; any number of processes.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +65,10 @@ class Operations {
   /// `folder`: the state folder, "" to keep them in memory. `disk` outlives this.
   Operations(std::string folder, Disk& disk) : folder_(std::move(folder)), disk_(disk) {}
 
-  /// Never fails: what cannot be written goes to the log.
-  void add(Operation operation);
+  /// Never fails: what cannot be written goes to the log. Returns its id, "" if it is not added.
+  std::string add(Operation operation);
+  /// Takes the last line back if it is that of this id, whose change was not made. Never fails.
+  void forget(const std::string& id);
   /// Oldest first. A line that is no operation is left out. Errors: permission, too_large, io.
   [[nodiscard]] Result<std::vector<Operation>> all() const;
 
@@ -95,6 +97,7 @@ class Operations {
 
  private:
   Result<void> append(const std::string& line);
+  Result<void> cut_last(const std::string& id);
   Result<void> open();
   Result<void> drop_older();
   const std::string folder_;

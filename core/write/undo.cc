@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/log.h"
 #include "core/base/words.h"
 #include "core/json/base64.h"
 #include "core/json/document.h"
@@ -110,11 +111,16 @@ class ChangedFile {
     RETURN_IF_ERROR(write_whole_file(disk_, folder, name_, change_.mode_before, change_.runs[0].before,
                                      Disk::Existing::keep, sync));
     ASSIGN_OR_RETURN(const auto file, File::open_in(folder, name_));
-    return put_back_time(file.fd());
+    put_back_time(file.fd());
+    return {};
   }
 
-  [[nodiscard]] Result<void> put_back_time(int fd) const {
-    return change_.time_before == 0 ? Result<void>() : disk_.set_mtime(fd, change_.time_before);
+  /// The content counts: where the time cannot be set, that of the undo stays.
+  void put_back_time(int fd) const {
+    const auto done = change_.time_before == 0 ? Result<void>() : disk_.set_mtime(fd, change_.time_before);
+    if (!done) {
+      write_log(LogLevel::warning, change_.path + " has the time of the undo: " + done.error().message);
+    }
   }
 
   /// A folder that was made for the file; one that has other files stays.
@@ -165,7 +171,7 @@ class ChangedFile {
       return false;
     }
     RETURN_IF_ERROR(disk_.truncate(file.fd(), change_.runs[0].at));
-    RETURN_IF_ERROR(put_back_time(file.fd()));
+    put_back_time(file.fd());
     RETURN_IF_ERROR(sync ? disk_.sync(file.fd()) : Result<void>());
     return true;
   }
@@ -188,7 +194,7 @@ class ChangedFile {
     }
     RETURN_IF_ERROR(copy(at, change_.size));
     RETURN_IF_ERROR(draft->finish(false));
-    RETURN_IF_ERROR(put_back_time(draft->fd()));
+    put_back_time(draft->fd());
     RETURN_IF_ERROR(draft->finish(sync));
     return draft->replace(name_, is_same);
   }

@@ -412,8 +412,15 @@ Result<Relocation> Writer::relocate(const SessionPtr& session, const FolderMove&
   const auto make = [&]() -> Result<void> {
     ASSIGN_OR_RETURN(made, describe_relocation(session, move));
     RETURN_IF_ERROR(arborfs::check_relocation(session->store(), made));
-    note_effects(*session, "relocate", {{Effect::Kind::place, "", "null", relocation_text(made)}});
-    return make_relocation(session->store(), made, syncs());
+    Operation operation = operation_on(*session, "relocate");
+    operation.place = made.to;
+    operation.effects = {{Effect::Kind::place, "", "null", relocation_text(made)}};
+    const std::string noted = catalog_.operations().add(std::move(operation));
+    auto done = make_relocation(session->store(), made, syncs());
+    if (!done) {
+      catalog_.operations().forget(noted);
+    }
+    return done;
   };
   RETURN_IF_ERROR(under_lock(session, make, false));
   catalog_.relocate(session, made.to);

@@ -113,7 +113,7 @@ TEST(UsageCopies, PartialCostIsNamed) {
   const auto sums = store.sums();
   EXPECT_EQ(sums.total().without_cost, 2U);
   EXPECT_TRUE(sums.total().has_partial_cost());
-  EXPECT_THAT(stats::tsv(sums, By::agent), ::testing::EndsWith("\t0.5\t2\n"));
+  EXPECT_THAT(stats::tsv(sums, By::agent), ::testing::EndsWith("\t0.5\t2\t\n"));
 }
 
 }  // namespace

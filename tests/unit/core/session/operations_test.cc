@@ -77,6 +77,28 @@ TEST_F(OperationsInFolder, AreReadBackAsTheyWere) {
   EXPECT_EQ(fs::status(file()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(OperationsInFolder, TheLineOfAChangeThatFailedGoes) {
+  for (const std::string& where : {folder(), std::string()}) {
+    Operations operations(where, disk);
+    operations.forget(operations.add(append_of("s1")));
+    EXPECT_TRUE(operations.all()->empty());
+    const std::string first = operations.add(append_of("s2"));
+    const std::string last = operations.add(append_of("s3"));
+    operations.forget(first);
+    EXPECT_EQ(operations.all()->size(), 2U) << "another change came behind it";
+    operations.forget(last);
+    ASSERT_EQ(operations.all()->size(), 1U);
+    EXPECT_EQ(operations.all()->front().session, "s2");
+    operations.forget("");
+    EXPECT_EQ(operations.all()->size(), 1U);
+  }
+  EXPECT_TRUE(fs::exists(file()));
+  Operations(folder(), disk).forget("of another object");
+  Operations alone(folder() + "2", disk);
+  alone.forget(alone.add(append_of("s1")));
+  EXPECT_FALSE(fs::exists(folder() + "2/operations"));
+}
+
 TEST_F(OperationsInFolder, ManyProcessesAddAndNoneIsLost) {
   constexpr int kThreads = 8;
   constexpr int kEach = 50;
