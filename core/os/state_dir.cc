@@ -62,6 +62,10 @@ std::string cache_path(const std::string& below) {
   return base_path("XDG_CACHE_HOME", "/.cache", below);
 }
 
+std::string config_path(const std::string& below) {
+  return base_path("XDG_CONFIG_HOME", "/.config", below);
+}
+
 std::string state_file_name(const std::string& store_key, const std::string& log_name) {
   char name[24];
   std::snprintf(name, sizeof name, "%016llx",

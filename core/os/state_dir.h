@@ -16,6 +16,7 @@ namespace arborfs {
 std::string state_path(const std::string& below);
 std::string data_path(const std::string& below);
 std::string cache_path(const std::string& below);
+std::string config_path(const std::string& below);
 /// The name of the state file for one log of one store: a hash of both, so that it survives a rename of the folder.
 std::string state_file_name(const std::string& store_key, const std::string& log_name);
 /// Opens a folder that must belong to this user. Errors: not_found; permission if it belongs to another user, who could

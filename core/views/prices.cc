@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/log.h"
-#include "core/os/environment.h"
 #include "core/os/file.h"
+#include "core/os/state_dir.h"
 
 namespace arborfs {
 namespace {
@@ -20,13 +20,6 @@ constexpr double kMillion = 1e6;
 constexpr double kMostDollars = 1e9;  // of one request; more is no number of tokens
 constexpr std::uint64_t kLongestList = 1 << 20;
 constexpr const char* kOwnFile = "prices.tsv";
-
-/// "" without a home.
-std::string own_folder() {
-  const std::string config = environment_variable("XDG_CONFIG_HOME");
-  const std::string home = environment_variable("HOME");
-  return !config.empty() ? config + "/arborfs" : home.empty() ? "" : home + "/.config/arborfs";
-}
 
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -92,13 +85,12 @@ PricesPtr Prices::in_force() {
   if (const auto added = prices->add(kPriceList); !added) {
     write_log(LogLevel::error, "the list of prices: " + added.error().message);
   }
-  const std::string folder = own_folder();
-  const auto dir = folder.empty() ? Result<Dir>(Errc::not_found, "") : Dir::open_root(folder);
+  const auto dir = Dir::open_root(config_path(""));
   const auto file = dir ? File::open_in(*dir, kOwnFile) : Result<File>(dir.error());
   if (!file && file.error().code == Errc::not_found) {
     return prices;
   }
-  prices->own_ = folder + "/" + kOwnFile;
+  prices->own_ = config_path(kOwnFile);
   const auto text = file ? file->read(0, kLongestList) : Result<std::string>(file.error());
   if (const auto added = text ? prices->add(*text) : Result<void>(text.error()); !added) {
     prices->problem_ = prices->own_ + ": " + added.error().message;
