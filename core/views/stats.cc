@@ -20,17 +20,16 @@ std::optional<double> told(double number) {
   return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
-/// Sums of decimal fractions have noise in their last digits.
-double rounded(double cost) {
-  return std::round(cost * 1e6) / 1e6;
-}
-
 /// The name in one field of a table.
 std::string field(const std::string& name) {
   return visible_line(name, kNameCharacters);
 }
 
 }  // namespace
+
+double rounded_cost(double cost) {
+  return std::round(cost * 1e6) / 1e6;
+}
 
 std::optional<By> by_named(std::string_view name) {
   const auto* const found = std::find(kByNames.begin(), kByNames.end(), name);
@@ -82,10 +81,10 @@ std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const
           {"reasoning", told(usage.reasoning)},
           {"cacheRead", told(usage.cache_read)},
           {"cacheWrite", told(usage.cache_write)},
-          {"cost", told(rounded(usage.cost))},
+          {"cost", told(rounded_cost(usage.cost))},
           {"messagesWithoutCost",
            row.has_partial_cost() ? std::optional(static_cast<double>(row.without_cost)) : std::nullopt},
-          {"computedCost", row.computed > 0 ? std::optional(rounded(row.computed_cost)) : std::nullopt}};
+          {"computedCost", row.computed > 0 ? std::optional(rounded_cost(row.computed_cost)) : std::nullopt}};
 }
 
 std::string tsv(const Stats& stats, By by) {

@@ -105,6 +105,9 @@ struct SessionUse {
 /// Errors: those of reading; interrupted once cancelled.
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options = {});
 
+/// A cost as it is printed as a number: sums of decimal fractions have noise in their last digits.
+double rounded_cost(double cost);
+
 /// The rows as tab-separated values below a header line; a number that no message reports is empty.
 std::string tsv(const Stats& stats, By by);
 /// The row as a JSON object, with its name under the key that `by` gives; a number that no message reports is absent.

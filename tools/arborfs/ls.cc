@@ -93,7 +93,7 @@ double cost_of(const Row& row) {
   return row.use ? row.use->row.usage.cost : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The models and the cost; a sum of decimal fractions is rounded, because it has noise in its last digits.
+/// The models and the cost.
 void add_use(const Row& row, JsonText& json) {
   auto models = JsonText::array();
   for (const std::string& model : row.use->models) {
@@ -101,12 +101,12 @@ void add_use(const Row& row, JsonText& json) {
   }
   const double cost = cost_of(row);
   json.add_json("models", models.str());
-  json.add_json("cost", std::isnan(cost) ? "null" : json::number_text(std::round(cost * 1e6) / 1e6));
+  json.add_json("cost", std::isnan(cost) ? "null" : json::number_text(stats::rounded_cost(cost)));
   if (row.use->row.has_partial_cost()) {
     json.add("messagesWithoutCost", row.use->row.without_cost);
   }
   if (row.use->row.computed > 0) {
-    json.add_json("computedCost", json::number_text(std::round(row.use->row.computed_cost * 1e6) / 1e6));
+    json.add_json("computedCost", json::number_text(stats::rounded_cost(row.use->row.computed_cost)));
   }
 }
 
@@ -225,8 +225,9 @@ std::vector<Row> read_rows(const std::vector<Listed>& sessions, const Catalog& c
 /// Reads the whole logs.
 void read_uses(std::vector<Row>& rows, Terminal& io) {
   Progress progress(io, "reading sessions", rows.size());
+  const stats::Options options;
   parallel_for(rows.size(), [&](std::size_t i) {
-    auto use = stats::use_of(rows[i].of.session);
+    auto use = stats::use_of(rows[i].of.session, options);
     rows[i].use = use ? *std::move(use) : stats::SessionUse{};
     progress.step();
   });

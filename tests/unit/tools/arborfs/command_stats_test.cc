@@ -53,6 +53,7 @@ class CommandStatsTest : public ::testing::Test {
   testing::TempStore store;
   testing::TempStore scratch;
   testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
+  testing::Variable config{"XDG_CONFIG_HOME", scratch.root() + "/config"};  // without prices of the user
   testing::Variable zone{"TZ", "ABC-1"};  // an hour before UTC
   testing::FakeTerminal terminal;
 };
