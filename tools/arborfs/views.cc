@@ -9,7 +9,6 @@
 #include "core/entry/text.h"
 #include "core/entry/tree.h"
 #include "core/json/date.h"
-#include "core/json/document.h"
 #include "core/views/session_views.h"
 #include "core/views/session_work.h"
 #include "tools/arborfs/access.h"
@@ -30,6 +29,11 @@ int print_document(const Opened& opened, const ViewRow& view, std::uint32_t item
   return written ? kDone : fail(io, written.error());
 }
 
+/// A time, or null if the record has none.
+JsonText& add_time(JsonText& json, std::string_view key, std::int64_t time_ms) {
+  return time_ms == Entry::kNoTime ? json.add_json(key, "null") : json.add(key, json::iso_time(time_ms));
+}
+
 /// The members that every verb prints for an entry.
 JsonText entry_json(const LogIndex& index, Ordinal ordinal) {
   const EntryId id = index.id(ordinal);
@@ -42,8 +46,7 @@ JsonText entry_json(const LogIndex& index, Ordinal ordinal) {
     json.add_json("id", id.kind == EntryId::Kind::missing ? "null" : id.text);
   }
   json.add("type", index.type_text(ordinal)).add("name", index.name(ordinal));
-  const bool has_time = entry.timestamp_ms != Entry::kNoTime;
-  return has_time ? json.add("timestamp", json::iso_time(entry.timestamp_ms)) : json.add_json("timestamp", "null");
+  return add_time(json, "timestamp", entry.timestamp_ms);
 }
 
 using LabelTexts = std::unordered_map<Ordinal, std::vector<std::string>>;
@@ -290,16 +293,14 @@ std::string json_of(const FileWork& file) {
   }
   auto row = JsonText::object().add("path", file.path);
   row.add("reads", file.reads).add("edits", file.edits).add("writes", file.writes);
-  row.add_json("last", file.last_ms == Entry::kNoTime ? "null" : json::stringify_string(json::iso_time(file.last_ms)));
+  add_time(row, "last", file.last_ms);
   return row.add_json("entries", entries.str()).str();
 }
 
 std::string json_of(const CommandWork& command) {
   auto row = JsonText::object().add("entry", std::uint64_t{command.entry}).add("command", command.command);
   row.add("folder", command.folder);
-  row.add_json("time",
-               command.time_ms == Entry::kNoTime ? "null" : json::stringify_string(json::iso_time(command.time_ms)));
-  row.add_json("status", command.status ? std::to_string(*command.status) : "null");
+  add_time(row, "time", command.time_ms).add_json("status", command.status ? std::to_string(*command.status) : "null");
   return row.add("done", command.has_result).add("failed", command.has_failed).str();
 }
 
