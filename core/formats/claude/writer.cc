@@ -330,10 +330,12 @@ Result<std::vector<Effect>> remove_title_file(const arborfs::Store& store, const
   return std::vector<Effect>{effect_of(removed_file(path_beside(store, place, name), text, was))};
 }
 
-/// Fails as remove_title_file() would fail for the file's size.
-Result<void> check_title_file(const arborfs::Store& store, const LogPlace& place) {
-  const auto was = Dir::stat_root(path_beside(store, place, kTitleFile));
-  return was && was->size > kLongestMark ? Result<void>(mark_too_long()) : Result<void>();
+/// Fails as remove_title_file() would fail for the file's size, unless there is no title to clear.
+Result<void> check_cleared(Session& session) {
+  RETURN_IF_ERROR(session.refresh(Depth::head));
+  const auto file = Dir::stat_root(path_beside(session.store(), session.place(), kTitleFile));
+  const bool is_too_long = file && file->size > kLongestMark && !session.head().header.title.empty();
+  return is_too_long ? Result<void>(mark_too_long()) : Result<void>();
 }
 
 Result<Dir> folder_beside(const Session& session) {
@@ -453,6 +455,9 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
   const bool clears = json::is_valid_utf8(title) && one_line_title(title).empty();
   ASSIGN_OR_RETURN(const std::string wanted, clears ? Result<std::string>(std::string()) : checked_title(title));
   RETURN_IF_ERROR(check_writable(session->format()));
+  if (clears) {
+    RETURN_IF_ERROR(check_cleared(*session));
+  }
   std::string in_force;
   Command command;
   command.verb = "title";
@@ -462,9 +467,6 @@ Result<std::string> Writer::set_title(const SessionPtr& session, std::string_vie
     in_force = title_in_force(present, wanted, source);
     if (in_force == present) {
       return {};
-    }
-    if (clears) {
-      RETURN_IF_ERROR(check_title_file(session->store(), session->place()));
     }
     plan.set_title(wanted);
     if (clears) {
@@ -538,8 +540,8 @@ Result<void> Writer::set_mark(const SessionPtr& session, Mark mark, bool is_set,
   const auto old = File::open_in(beside, std::string(kArchiveFile), &was);
   const auto before = old ? read_mark(*old, was) : Result<std::string>(old.error());
   RETURN_IF_ERROR(before || before.error().code == Errc::not_found ? Result<void>() : Result<void>(before.error()));
-  RETURN_IF_ERROR(write_whole_file(store.disk(), beside, std::string(kArchiveFile), old ? was.mode & 0777 : 0600, text,
-                                   Disk::Existing::replace, syncs()));
+  RETURN_IF_ERROR(write_whole_file(store.disk(), beside, std::string(kArchiveFile),
+                                   old ? was.mode & kAnyPermissions : 0600, text, Disk::Existing::replace, syncs()));
   const std::string path = path_beside(store, place, kArchiveFile);
   note_effects(*session, is_set ? "archive" : "unarchive",
                {effect_of(before ? replaced_in(path, *before, text, was) : made_file(path, text))});
