@@ -74,8 +74,7 @@ const Format& document_format() {
     documents.verbs = kVerbsOfDocuments;
     documents.why_only_read =
         "the first Codex, of April 2025, wrote this thread as one JSON document, which no version goes on with; it can "
-        "be "
-        "read and removed";
+        "be read and removed";
     documents.usages = {};
     documents.resume = nullptr;
     return documents;

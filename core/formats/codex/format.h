@@ -11,8 +11,8 @@ namespace arborfs::codex {
 const Format& format();
 const LogReader& reader();
 const RecordRenderer& renderer();
-/// The format of threads in documents, which are only read and removed. No version of Codex that has `resume` reads those of the
-/// first one (codex/FORMAT.md A2).
+/// The format of threads in documents, which are only read and removed. No version of Codex that has `resume` reads
+/// those of the first one (codex/FORMAT.md A2).
 const Format& document_format();
 
 /// Codex's default folder: $CODEX_HOME, else ~/.codex.

@@ -21,8 +21,7 @@ struct NewTurns : CommandOptions {
 };
 
 /// Text is a message of the user; JSON objects are messages, calls and outputs, as items of Codex, or {"queue":"text"}
-/// alone. Errors:
-/// invalid_argument with the number of the object, not_utf8, too_large.
+/// alone. Errors: invalid_argument with the number of the object, not_utf8, too_large.
 Result<NewTurns> new_turns(const AppendText& text);
 
 /// Where the records of a segment go on.
