@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kHashSuffix = 17;        // '~' and 16 hex digits
 constexpr std::size_t kOrdinalDigits = 6;      // listed ordinals have at least this many
-constexpr std::size_t kWordLimit = 64;         // for the role or type within a stem
+constexpr std::size_t kWordLimit = 64;         // for the role within a stem
 constexpr std::size_t kProjectLimit = 200;     // leaves room for "~2"
 constexpr std::string_view kEmpty = "%empty";  // never an encoding of other text: there, '%' is followed by hex
 
@@ -198,7 +198,7 @@ std::string padded(Ordinal ordinal) {
 }
 
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve) {
-  std::string stem = padded(ordinal) + "-" + encode(index.name(ordinal), kWordLimit);
+  std::string stem = padded(ordinal) + "-" + encode(index.role(ordinal), kWordLimit);
   stem += id_part(index, ordinal, stem.size(), 255 - reserve);
   return stem;
 }

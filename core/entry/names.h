@@ -34,7 +34,7 @@ std::string without_controls(std::string_view path);
 
 /// An ordinal with 6 digits or more.
 std::string padded(Ordinal ordinal);
-/// <ordinal, 6 digits or more>-<role or type>-<id>, at most 255 - `reserve` bytes.
+/// <ordinal, 6 digits or more>-<LogIndex::role>-<id>, at most 255 - `reserve` bytes.
 std::string entry_stem(const LogIndex& index, Ordinal ordinal, std::size_t reserve = 5);
 /// <ordinal>-<id>: the name of a branch.
 std::string branch_stem(const LogIndex& index, Ordinal ordinal);

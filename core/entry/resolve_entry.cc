@@ -36,7 +36,7 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-// A stem such as "000042-assistant-a1b2c3d4", with or without percent-encoding.
+// A stem such as "000042-assistant-a1b2c3d4", with or without percent-encoding, or the same with the agent's own word.
 std::optional<Ordinal> stem_target(std::string_view spelled, const LogIndex& index) {
   const std::size_t dash = spelled.find('-');
   if (dash == std::string_view::npos) {
@@ -46,12 +46,17 @@ std::optional<Ordinal> stem_target(std::string_view spelled, const LogIndex& ind
   if (!ordinal) {
     return std::nullopt;
   }
-  std::string rest(index.name(*ordinal));
-  if (const EntryId id = index.id(*ordinal); id.kind != EntryId::Kind::missing) {
-    rest += '-' + id.text;
-  }
+  const EntryId id = index.id(*ordinal);
+  const std::string id_part = id.kind == EntryId::Kind::missing ? "" : '-' + id.text;
   const std::string_view given = spelled.substr(dash + 1);
-  return given == rest || percent_decoded(given) == rest ? ordinal : std::nullopt;
+  const std::string decoded = percent_decoded(given);
+  for (const std::string_view word : {index.role(*ordinal), index.name(*ordinal)}) {
+    const std::string rest = std::string(word) + id_part;
+    if (given == rest || decoded == rest) {
+      return ordinal;
+    }
+  }
+  return std::nullopt;
 }
 
 // The entries that match; ambiguous if there are two different ones.

@@ -41,7 +41,7 @@ std::string heading_words(std::string_view text, std::size_t columns) {
 }
 
 std::string heading_of(const LogIndex& index, Ordinal ordinal) {
-  std::string heading = "## " + heading_words(index.name(ordinal), kHeadingWord);
+  std::string heading = "## " + heading_words(index.role(ordinal), kHeadingWord);
   const std::string time = clock_time(index.entry(ordinal).timestamp_ms);
   if (!time.empty()) {
     heading += " · " + time;
@@ -230,7 +230,7 @@ class TreeDrawing::Lines {
 
   void line(const LogIndex& index, Ordinal ordinal, const FirstWords& first_words, std::string_view remark,
             std::string& out) {
-    out += names::padded(ordinal) + " " + visible_line(index.name(ordinal), kIdColumns);
+    out += names::padded(ordinal) + " " + visible_line(index.role(ordinal), kIdColumns);
     const EntryId id = index.id(ordinal);
     if (id.kind != EntryId::Kind::missing) {
       out += " " + visible_line(id.text, kIdColumns);

@@ -16,6 +16,7 @@
 
 #include "core/log/id_table.h"
 #include "core/log/log_index.h"
+#include "core/log/log_reader.h"
 #include "core/log/record_fields.h"
 
 namespace arborfs {
@@ -123,6 +124,7 @@ struct IndexState {
   /// Call it after the last record.
   void finish();
 
+  const LogReader* role_reader = nullptr;  // knows the agent's words for roles; never null in a LogIndex
   DialectNumber dialect = 0;
   Header header;
   std::optional<Ordinal> leaf;     // if it is not the last entry

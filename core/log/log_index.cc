@@ -135,6 +135,14 @@ std::string_view LogIndex::name(Ordinal ordinal) const {
   return name.empty() ? "value" : name;
 }
 
+std::string_view LogIndex::role(Ordinal ordinal) const {
+  const EntryType type = entry(ordinal).type;
+  if (type == EntryType::compaction || type == EntryType::branch_summary) {
+    return "summary";
+  }
+  return state_->role_reader->role_of(name(ordinal));
+}
+
 std::string_view LogIndex::type_text(Ordinal ordinal) const {
   const Entry& entry = state_->entries.at(ordinal);
   return entry.type == EntryType::other ? state_->names.get(entry.name, ordinal) : entry_type_word(entry.type);

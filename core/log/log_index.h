@@ -92,7 +92,7 @@ struct Entry {
   std::uint32_t length = 0;  // 0xFFFFFFFF: at least that; see LogIndex::length
   std::uint32_t id = 0;      // handle in the index's id table; 0: no id
   std::uint32_t parent = 0;  // handle of the parent's id; 0: a root, as the entry names no parent (omp/FORMAT.md C3)
-  std::uint16_t name = 0;    // handle of the word in the file name's stem: the role of a message, else the type
+  std::uint16_t name = 0;    // handle of LogIndex::name(): the role of a message, else the type
   EntryType type = EntryType::none;
   std::uint8_t flags = 0;
   std::int64_t timestamp_ms = kNoTime;
@@ -210,8 +210,11 @@ class LogIndex {
   [[nodiscard]] std::uint64_t length(Ordinal ordinal) const;
   [[nodiscard]] EntryId id(Ordinal ordinal) const;
   [[nodiscard]] EntryId parent_id(Ordinal ordinal) const;
-  /// The word in the file name's stem: a message's role, another entry's type, "value" for neither (CONTRACT.md 2.2).
+  /// The agent's own word: a message's role, another entry's type, "value" for neither.
   [[nodiscard]] std::string_view name(Ordinal ordinal) const;
+  /// The word for people, in the file name's stem and in filters, from one vocabulary for all agents: user, assistant,
+  /// tool, summary or system; else name() (CONTRACT.md 2.2).
+  [[nodiscard]] std::string_view role(Ordinal ordinal) const;
   [[nodiscard]] std::string_view type_text(Ordinal ordinal) const;
   [[nodiscard]] bool is_assistant(Ordinal ordinal) const;
 

@@ -30,6 +30,9 @@ class LogReader {
   [[nodiscard]] virtual std::uint64_t most_compared() const { return std::uint64_t{8} << 10U; }
   /// Copies facts that an earlier index found, and that the head does not show, into the head of a log that has grown.
   virtual void keep_findings(const Header& /*before*/, Header& /*header*/) const {}
+  /// The word of the vocabulary of all agents (CONTRACT.md 2.2) for an entry with this word of the agent's: user,
+  /// assistant, tool, summary, system; else the word itself.
+  [[nodiscard]] virtual std::string_view role_of(std::string_view word) const { return word; }
   /// The rules of a LogIndex::dialect(), as status.json names them; "" if there is only one set of them.
   [[nodiscard]] virtual std::string_view dialect_name(DialectNumber /*dialect*/) const { return ""; }
   /// A model that a record which is not an entry names: that of the entries after `offset` that name none.

@@ -138,7 +138,7 @@ class IndexSink : public RecordSink {
 };
 
 struct GrowingState : IndexState {
-  explicit GrowingState(const GrowingReader& its_reader) : reader(its_reader) {}
+  explicit GrowingState(const GrowingReader& its_reader) : reader(its_reader) { role_reader = &its_reader; }
   const GrowingReader& reader;
   std::unique_ptr<LogScan> scan;  // has stopped at `resume`
   GrowthFingerprint fingerprint;
@@ -341,6 +341,7 @@ void GrowingIndex::apply(GrowthPtr growth) {
 Result<std::unique_ptr<LogIndex>> RecordReader::index(const LogSource& log, const std::stop_token& stop) const {
   ASSIGN_OR_RETURN(const auto size, log.size());
   auto state = std::make_unique<IndexState>();
+  state->role_reader = this;
   state->header.problem = "the log is empty";
   state->has_hashes = true;
   IndexSink sink(*state);

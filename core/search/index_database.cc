@@ -159,7 +159,7 @@ std::optional<std::vector<Chunk>> unpacked_chunks(std::string_view bytes) {
 
 namespace {
 
-constexpr std::int64_t kLayout = 4;  // of the pages, of the tables below, and of the values in them
+constexpr std::int64_t kLayout = 5;  // of the pages, of the tables below, and of the values in them
 constexpr mode_t kPrivateFile = 0600;
 
 /// `sessions.changed` rises with each change of a row. `terms` has the terms from the id `first` on, which are in the
@@ -178,7 +178,7 @@ constexpr const char* kTables = R"(
   INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
   INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
-  PRAGMA user_version=4;
+  PRAGMA user_version=5;
 )";
 
 Result<std::int64_t> layout_of(const sqlite::Connection& connection) {

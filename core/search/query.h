@@ -23,7 +23,7 @@ struct Query {
   std::string title;    // folded; a part of it
   std::string tag;
   // Filters on entries: words are looked for only in entries that pass.
-  std::string role;                       // as in an entry's file name: user, assistant, toolResult, or a type
+  std::string role;                       // LogIndex::role or LogIndex::name: user, tool, label
   std::string tool;                       // folded; the name of a tool that the entry calls
   std::string label;                      // of the entry
   std::optional<std::int64_t> after_ms;   // not before this time, ms since 1970

@@ -49,12 +49,17 @@ struct Candidates {
   std::uint32_t generation = 0;  // Session::Guard::generation, without the search index
 };
 
+/// `wanted` is a role, or the agent's own word for one, folded.
+bool is_role(const LogIndex& index, Ordinal ordinal, const std::string& wanted) {
+  return folded(index.role(ordinal)) == wanted || folded(index.name(ordinal)) == wanted;
+}
+
 bool passes(const LogIndex& index, Ordinal ordinal, const Query& query) {
   const std::int64_t time = index.entry(ordinal).timestamp_ms;
   if ((query.after_ms || query.before_ms) && time == Entry::kNoTime) {
     return false;
   }
-  return (query.role.empty() || folded(index.name(ordinal)) == folded(query.role)) &&
+  return (query.role.empty() || is_role(index, ordinal, folded(query.role))) &&
          (!query.after_ms || time >= *query.after_ms) && (!query.before_ms || time < *query.before_ms);
 }
 
@@ -574,9 +579,21 @@ std::vector<std::string> agents_of_stores(const Catalog& catalog) {
   return agents;
 }
 
-using Roles = std::set<std::string, std::less<>>;
+using Words = std::set<std::string, std::less<>>;
 
-/// Adds the roles of the session's entries.
+void add_word(std::string_view word, Words& words) {
+  if (words.find(word) == words.end()) {
+    words.emplace(word);
+  }
+}
+
+/// What is known of the entries of some sessions.
+struct Roles {
+  Words shown;
+  Words own;  // the agents' own words for them
+};
+
+/// Adds those of the session's entries.
 void add_roles(Session& session, Roles& roles) {
   if (!session.refresh(Depth::index)) {
     return;
@@ -584,15 +601,15 @@ void add_roles(Session& session, Roles& roles) {
   const auto guard = session.read();
   const Ordinal count = guard ? guard->index().size() : kNoEntry;
   for (Ordinal ordinal = 1; ordinal <= count; ++ordinal) {
-    const std::string_view role = guard->index().name(ordinal);
-    if (roles.find(role) == roles.end()) {
-      roles.emplace(role);
-    }
+    add_word(guard->index().role(ordinal), roles.shown);
+    add_word(guard->index().name(ordinal), roles.own);
   }
 }
 
 bool has_role(const Roles& roles, const std::string& wanted) {
-  return std::any_of(roles.begin(), roles.end(), [&](const std::string& role) { return folded(role) == wanted; });
+  const auto is_wanted = [&](const std::string& word) { return folded(word) == wanted; };
+  return std::any_of(roles.shown.begin(), roles.shown.end(), is_wanted) ||
+         std::any_of(roles.own.begin(), roles.own.end(), is_wanted);
 }
 
 }  // namespace
@@ -632,7 +649,7 @@ Result<void> check_role(const Catalog& catalog, const Query& query) {
     }
   }
   std::vector<std::string> listed;
-  for (const std::string& role : roles) {
+  for (const std::string& role : roles.shown) {
     listed.push_back(shown(role));
   }
   listed.resize(std::min(listed.size(), kMostShown));

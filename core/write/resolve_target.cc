@@ -67,7 +67,7 @@ Result<std::optional<Ordinal>> find_plain_word(const LogIndex& index, Ordinal le
   const std::string_view role = word == "last" ? "" : word.substr(std::string_view("last-").size());
   const auto path = people_entries(index, leaf);
   const auto found = std::find_if(path.rbegin(), path.rend(), [&](Ordinal step) {
-    return index.entry(step).type == EntryType::message && (role.empty() || index.name(step) == role);
+    return index.entry(step).type == EntryType::message && (role.empty() || index.role(step) == role);
   });
   if (found == path.rend()) {
     return Error{Errc::not_found, "the current branch has no message" +

@@ -130,7 +130,7 @@ _arborfs() {
       return
       ;;
     --role)
-      mapfile -t COMPREPLY < <(compgen -W 'user assistant toolResult' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'user assistant tool summary system' -- "$cur")
       return
       ;;
     --since | --until)

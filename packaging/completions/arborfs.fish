@@ -127,7 +127,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from tag" -s d -l delete -x -d 'R
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l title -x -d 'Only sessions whose title contains this'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l since -x -a 'today yesterday 1d 1w' -d 'Only entries since'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l until -x -a 'today yesterday 1d 1w' -d 'Only entries before'
-complete -c arborfs -n "__fish_seen_subcommand_from search" -l role -x -a 'user assistant toolResult' -d 'Only entries of this role'
+complete -c arborfs -n "__fish_seen_subcommand_from search" -l role -x -a 'user assistant tool summary system' -d 'Only entries of this role'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l tool -x -d 'Only entries that call this tool'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -l label -x -d 'Only entries with this label'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l since -x -a 'today yesterday 1d 1w' -d 'List only sessions written since'

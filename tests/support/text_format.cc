@@ -31,7 +31,7 @@ Header header_of(const LineReader::Line* line) {
   return header;
 }
 
-std::string_view role_of(std::string_view line) {
+std::string_view spoken_by(std::string_view line) {
   return line.substr(0, line.find(':'));
 }
 
@@ -68,7 +68,7 @@ class TextReader : public RecordReader {
     fields.id = text_value(id);
     fields.parent = number == 1 ? FieldValue() : text_value(parent);
     fields.type = text_value("message");
-    fields.role = text_value(role_of(line.text));
+    fields.role = text_value(spoken_by(line.text));
     return sink.add(fields, xxh64(line.text));
   }
 };
@@ -96,7 +96,7 @@ class TextRenderer : public RecordRenderer {
     for (const auto& step : path.steps) {
       ASSIGN_OR_RETURN(const auto raw, log->read(step.entry.offset, step.length));
       messages += messages.empty() ? "\n" : ",\n";
-      messages += R"({"role":)" + json::stringify_string(role_of(raw)) + R"(,"content":)" +
+      messages += R"({"role":)" + json::stringify_string(spoken_by(raw)) + R"(,"content":)" +
                   json::stringify_string(words_of(raw)) + "}";
     }
     auto content = std::make_shared<Content>();

@@ -45,7 +45,7 @@ JsonText entry_json(const LogIndex& index, Ordinal ordinal) {
   } else {
     json.add_json("id", id.kind == EntryId::Kind::missing ? "null" : id.text);
   }
-  json.add("type", index.type_text(ordinal)).add("name", index.name(ordinal));
+  json.add("type", index.type_text(ordinal)).add("name", index.role(ordinal));
   return add_time(json, "timestamp", entry.timestamp_ms);
 }
 

@@ -33,6 +33,9 @@ class Reader : public GrowingReader {
   /// As the program lists a session: from the first and the last 64 KiB (claude/FORMAT.md D1).
   [[nodiscard]] Result<Header> read_header(const LogSource& log) const override;
   [[nodiscard]] std::unique_ptr<LogScan> start_scan() const override;
+  [[nodiscard]] std::string_view role_of(std::string_view word) const override {
+    return word == "meta" ? "system" : word;
+  }
 };
 
 // The facts about a session for a listing: its ids, title, working directory and time (claude/FORMAT.md D).

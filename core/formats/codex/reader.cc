@@ -34,6 +34,16 @@ class Reader : public GrowingReader {
   /// The models of the turn_context records (codex/FORMAT.md F3).
   [[nodiscard]] Result<std::vector<ModelChange>> model_changes(const LogSource& log,
                                                                const std::stop_token& stop) const override;
+  /// Codex has an item for each thought, call and output.
+  [[nodiscard]] std::string_view role_of(std::string_view word) const override {
+    if (word.ends_with("_output")) {
+      return "tool";
+    }
+    if (word == "reasoning" || word.ends_with("_call")) {
+      return "assistant";
+    }
+    return word == "developer" || word == "harness" ? "system" : word == "compaction" ? "summary" : word;
+  }
 };
 
 /// A rollout of the oldest kind: one JSON object, indented over many lines (codex/FORMAT.md B6). Any thread.

@@ -28,6 +28,9 @@ class Reader : public RecordReader {
   /// Each change writes a whole log, and many readers look at it while it is young.
   [[nodiscard]] std::uint64_t most_compared() const override { return std::uint64_t{16} << 20U; }
   Result<void> read(const LogSource& log, RecordSink& sink, const std::stop_token& stop) const override;
+  [[nodiscard]] std::string_view role_of(std::string_view word) const override {
+    return word == "tool_result" ? "tool" : word == "tool_call" ? "assistant" : word;
+  }
 };
 
 // The order of a session's messages. Opal writes its lines in the order of a hash table, so the order of the file has

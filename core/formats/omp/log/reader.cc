@@ -244,6 +244,15 @@ class Reader final : public GrowingReader {
       header.of_other_agent = before.of_other_agent;
     }
   }
+  [[nodiscard]] std::string_view role_of(std::string_view word) const override {
+    if (word == "toolResult") {
+      return "tool";
+    }
+    if (word == "compactionSummary" || word == "branchSummary") {
+      return "summary";
+    }
+    return word == "developer" ? "system" : word;
+  }
   [[nodiscard]] std::string_view dialect_name(DialectNumber dialect) const override {
     switch (Dialect{dialect}) {
       case Dialect::omp13:
