@@ -1,5 +1,9 @@
 #include "core/os/environment.h"
 
+#include <unistd.h>
+
+#include <array>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 
@@ -8,6 +12,12 @@ namespace arborfs {
 std::string environment_variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  const bool is_told = ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0';
+  return is_told ? name.data() : "unknown";
 }
 
 std::string resolved_path(const std::string& path) {

@@ -8,6 +8,9 @@ namespace arborfs {
 /// "" if the variable is not set.
 std::string environment_variable(const char* name);
 
+/// The name of this machine, as `hostname` prints it; "unknown" if it has none.
+std::string host_name();
+
 /// Absolute and with links resolved as far as the path exists; the rest stays as spelled.
 std::string resolved_path(const std::string& path);
 

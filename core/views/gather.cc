@@ -17,6 +17,7 @@
 #include "core/entry/usage.h"
 #include "core/json/date.h"
 #include "core/log/log_reader.h"
+#include "core/os/environment.h"
 #include "core/views/stats.h"
 
 namespace arborfs::stats {
@@ -258,7 +259,7 @@ class Counter {
     if (is_within) {
       const std::string named = model.empty() ? std::string(kUnknown) : model;
       stats_.add({time_of(time_ms, "%Y-%m-%d"), time_of(time_ms, "%G-W%V"), time_of(time_ms, "%Y-%m"), of.project,
-                  named, std::string(of.session->agent()), of.id},
+                  named, std::string(of.session->agent()), of.id, host_},
                  addend);
     }
   }
@@ -323,6 +324,7 @@ class Counter {
   std::unordered_map<std::uint64_t, Growing> growing_;
   std::set<std::string> models_;                                  // of growing_
   std::map<std::pair<std::uint8_t, std::string>, double> costs_;  // of whole sessions, by store and id
+  const std::string host_ = host_name();
   Stats stats_;
 };
 
@@ -384,6 +386,7 @@ Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
     }
   }
   if (all.whole_cost) {
+    use.has_whole_cost = true;
     use.row.add(addend_of_cost(*all.whole_cost));
   }
   return use;

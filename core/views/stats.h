@@ -1,5 +1,5 @@
-// Tokens and cost over sessions, by the time of each message: by day, project, model, agent and session. It reads the
-// logs, one batch of sessions after the other, and keeps no text of a message. Any thread.
+// Tokens and cost over sessions, by the time of each message: by day, project, model, agent, session and host. It reads
+// the logs, one batch of sessions after the other, and keeps no text of a message. Any thread.
 #pragma once
 
 #include <array>
@@ -23,9 +23,10 @@
 
 namespace arborfs::stats {
 
-enum class By : std::uint8_t { day, week, month, project, model, agent, session };
-inline constexpr std::array<std::string_view, 7> kByNames{"day",   "week",  "month",  "project",
-                                                          "model", "agent", "session"};
+enum class By : std::uint8_t { day, week, month, project, model, agent, session, host };
+/// The host is the machine on which this process runs: no agent records another one.
+inline constexpr std::array<std::string_view, 8> kByNames{"day",   "week",  "month",   "project",
+                                                          "model", "agent", "session", "host"};
 /// True for the parts of the calendar.
 constexpr bool is_time(By by) {
   return by == By::day || by == By::week || by == By::month;
@@ -100,7 +101,8 @@ Result<Stats> gather(std::vector<Counted> sessions, const Options& options = {})
 /// with other sessions.
 struct SessionUse {
   std::set<std::string> models;
-  Row row;  // without a name
+  Row row;                      // without a name
+  bool has_whole_cost = false;  // its agent tells a cost of the session, which has that of the sessions it started
 };
 /// Errors: those of reading; interrupted once cancelled.
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options = {});

@@ -63,7 +63,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
-      mount | umount | ls | du | show | tree | context | text | files | commands | tail | search | history | stats | resume | doctor | stores | completion | \
+      mount | umount | ls | du | show | tree | context | text | files | commands | tail | search | history | stats | resume | doctor | stores | completion | skill | \
         append | branch | label | title | tag | archive | unarchive | pin | unpin | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate | undo)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
@@ -96,7 +96,7 @@ _arborfs() {
       return
       ;;
     --by)
-      mapfile -t COMPREPLY < <(compgen -W 'day week month project model agent session' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'day week month project model agent session host' -- "$cur")
       return
       ;;
     --agent-dir)
@@ -159,12 +159,12 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls du show tree context text files commands tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion'
+      options='mount umount ls du show tree context text files commands tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
-    umount | completion) options='--json --help' ;;
+    umount | completion | skill) options='--json --help' ;;
     ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --label --cost --size --children --quiet --help' ;;
     search) options='--json --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
     history) options='--json --store --agent-dir --limit --project --agent --help' ;;

@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls du show tree context text files commands tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion
+set -l verbs mount umount ls du show tree context text files commands tail search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -101,6 +101,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a undo -d 'Take
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a doctor -d 'Report damage, and repair it with --repair'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a stores -d 'List the stores: agent, folder, sessions, state'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a completion -d 'Print the completion script for a shell'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a skill -d 'Print a skill page for agents'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Print the options of a verb'
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
@@ -118,7 +119,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls search history" -s n -l l
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s p -l project -x -d 'List only this project'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats resume prune" -s a -l agent -x -d 'List only sessions of this agent'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -f
-complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day week month project model agent session' -d 'How rows are grouped'
+complete -c arborfs -n "__fish_seen_subcommand_from stats" -l by -x -a 'day week month project model agent session host' -d 'How rows are grouped'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l since -x -d 'Only messages of this day or later'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l until -x -d 'Only messages of this day or earlier'
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l in -x -a 'today yesterday this-week last-week this-month last-month' -d 'Only messages of this period'

@@ -144,7 +144,7 @@ void Grammar::add_history() {
 void Grammar::add_stats() {
   CLI::App* stats =
       add_with_store("stats", run_stats, "Sum up tokens and cost, each message once, by its own time", Access::look);
-  stats->add_option("--by", into_.by, "day (the default), week, month, project, model, agent, or session")
+  stats->add_option("--by", into_.by, "day (the default), week, month, project, model, agent, session, or host")
       ->option_text("WHAT")
       ->check(is_one_of({stats::kByNames.begin(), stats::kByNames.end()}));
   auto* const since =
@@ -493,6 +493,7 @@ void Grammar::add_checking() {
       ->required()
       ->check(is_one_of({"bash", "zsh", "fish"}))
       ->option_text(" ");
+  add("skill", run_skill, "Print a skill page (SKILL.md), from which an agent learns to use arborfs");
 }
 
 }  // namespace arborfs::cli

@@ -5,6 +5,8 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -202,6 +204,46 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
   }
 }
 
+/// How many of the sessions were started by one of them whose cost has theirs too.
+std::size_t counted_twice(const std::vector<Row>& rows) {
+  std::unordered_map<std::string_view, const Row*> by_id;
+  for (const Row& row : rows) {
+    by_id.emplace(row.of.id, &row);
+  }
+  const auto is_in_starters = [&](const Row& row) {
+    const Row* above = &row;
+    for (std::size_t level = 0; level < rows.size(); ++level) {  // starters may be in a cycle
+      const auto starter = by_id.find(above->of.starter);
+      if (above->of.starter.empty() || starter == by_id.end()) {
+        return false;
+      }
+      above = starter->second;
+      if (above->use && above->use->has_whole_cost) {
+        return true;
+      }
+    }
+    return false;
+  };
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [&](const Row& row) { return !std::isnan(cost_of(row)) && is_in_starters(row); }));
+}
+
+void explain_costs_of(const std::vector<Row>& rows, Terminal& io) {
+  stats::Row total;
+  for (const Row& row : rows) {
+    if (row.use) {
+      const stats::Row& one = row.use->row;
+      total.add({one.usage, static_cast<int>(one.messages), static_cast<int>(one.without_cost),
+                 static_cast<int>(one.computed), one.computed_cost});
+    }
+  }
+  explain_costs(total, io);
+  if (const std::size_t twice = counted_twice(rows); twice > 0) {
+    io.err << "arborfs: the cost of " << counted(twice, "sub-agent")
+           << " is also in that of the session that started it; 'arborfs stats --by session' counts each once\n";
+  }
+}
+
 std::size_t limit_of(const CommandLine& line, const Terminal& io) {
   const bool short_list = io.out_is_terminal && !line.json && !line.only_ids;
   const std::size_t limit = line.limit.value_or(short_list ? kRowsOnTerminal : 0);
@@ -345,7 +387,13 @@ void print_rows(std::vector<Row> rows, const CommandLine& line, const Catalog& c
   if (line.size) {
     measure(rows, catalog, io);
   }
-  line.json ? print_json(rows, line, io) : print_table(rows, line, catalog, io);
+  if (line.json) {
+    return print_json(rows, line, io);
+  }
+  print_table(rows, line, catalog, io);
+  if (line.cost) {
+    explain_costs_of(rows, io);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
@@ -150,8 +151,8 @@ bool tells_cost(const json::Value& usage) {
                      [](const auto& member) { return member.value.IsNumber() && member.value.GetDouble() > 0; });
 }
 
-/// The tokens and cost that the agent reports, or the cost by prices; "" if there are none.
-std::string usage_words(const std::string& usage, const SessionPtr& session) {
+/// The tokens and cost that the agent reports, or the cost by prices, which `marked` is then; "" if there are none.
+std::string usage_words(const std::string& usage, const SessionPtr& session, std::optional<stats::Row>& marked) {
   json::Document parsed;
   if (usage.empty() || !json::parse(usage, parsed)) {
     return "";
@@ -173,7 +174,8 @@ std::string usage_words(const std::string& usage, const SessionPtr& session) {
   if (json::number_member(parsed, "cost") && tells_cost(parsed)) {
     add("cost", [](double cost) { return fmt::format("cost {:.4f}", cost); });
   } else if (const auto use = stats::use_of(session); use && !std::isnan(use->row.usage.cost)) {
-    parts.push_back("cost " + cost_words(use->row));
+    marked = use->row;
+    parts.push_back("cost " + cost_words(*marked));
   }
   tokens("messagesWithoutCost", " messages of unknown cost not in it");
   return comma_separated(parts);
@@ -243,7 +245,11 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   if (!facts.labels.empty()) {
     print_points("labels", facts.labels, opened, kNoEntry, io);
   }
-  row(io, "usage", usage_words(facts.usage, opened.of.session));
+  std::optional<stats::Row> marked;
+  row(io, "usage", usage_words(facts.usage, opened.of.session, marked));
+  if (marked) {
+    explain_costs(*marked, io);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// arborfs stats: tokens and cost by day, project, model, agent or session.
+// arborfs stats: tokens and cost by day, project, model, agent, session or host.
 #include "core/views/stats.h"
 
 #include <algorithm>

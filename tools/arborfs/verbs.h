@@ -45,5 +45,6 @@ int run_undo(const CommandLine& line, Terminal& io);
 int run_doctor(const CommandLine& line, Terminal& io);
 int run_stores(const CommandLine& line, Terminal& io);
 int run_completion(const CommandLine& line, Terminal& io);
+int run_skill(const CommandLine& line, Terminal& io);
 
 }  // namespace arborfs::cli

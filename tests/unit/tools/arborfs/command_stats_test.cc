@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json/document.h"
+#include "core/os/environment.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
@@ -54,7 +55,7 @@ class CommandStatsTest : public ::testing::Test {
   testing::TempStore scratch;
   testing::Variable state{"XDG_STATE_HOME", scratch.root() + "/state"};
   testing::Variable config{"XDG_CONFIG_HOME", scratch.root() + "/config"};  // without prices of the user
-  testing::Variable zone{"TZ", "ABC-1"};  // an hour before UTC
+  testing::Variable zone{"TZ", "ABC-1"};                                    // an hour before UTC
   testing::FakeTerminal terminal;
 };
 
@@ -212,8 +213,16 @@ TEST_F(CommandStatsOfClaude, CostsThatNobodyTellsAreComputedAndMarked) {
               AllOf(HasSubstr("\"cost\":" + cost + ",\"computedCost\":" + cost), Not(HasSubstr("\"cost\":0,"))));
   EXPECT_EQ(terminal.run({"ls", "--store=claude=" + claude.root(), "--cost"}), kDone);
   EXPECT_THAT(terminal.out.str(), HasSubstr(" ~0.0518+ "));
+  EXPECT_THAT(terminal.err.str(), AllOf(HasSubstr("~ marks a cost that is computed"),
+                                        HasSubstr("+ leaves out 1 message without a price\n")));
   EXPECT_EQ(terminal.run({"show", "--store=claude=" + claude.root(), "latest"}), kDone);
   EXPECT_THAT(terminal.out.str(), HasSubstr("cost ~0.0518+"));
+  EXPECT_THAT(terminal.err.str(), HasSubstr("~ marks a cost that is computed"));
+}
+
+TEST_F(CommandStatsOfClaude, AllSessionsAreOfThisHost) {
+  write(1, row("m1", "claude-sonnet-4-5", kUsage));
+  EXPECT_THAT(of_claude({"--by=host", "--json"}), HasSubstr("{\"host\":\"" + host_name() + "\",\"messages\":1,"));
 }
 
 TEST_F(CommandStatsOfClaude, TheCostOfTheAgentGoesBeforePrices) {
@@ -227,6 +236,11 @@ TEST_F(CommandStatsOfClaude, TheCostOfASessionHasThatOfItsSubAgents) {
   write(1, row("m1", "claude-sonnet-4-5", kUsage), "0.25");
   claude.write("../projects/-work/" + id_of(1) + "/subagents", "agent-77", row("m2", "claude-sonnet-4-5", kUsage));
   EXPECT_THAT(of_claude({"--by=agent", "--json"}), AllOf(HasSubstr("\"messages\":2,"), HasSubstr("\"cost\":0.25}")));
+  constexpr const char* kTwice = "the cost of 1 sub-agent is also in that of the session that started it";
+  EXPECT_EQ(terminal.run({"ls", "--store=claude=" + claude.root(), "--cost", "-c"}), kDone);
+  EXPECT_THAT(terminal.err.str(), HasSubstr(kTwice));
+  EXPECT_EQ(terminal.run({"ls", "--store=claude=" + claude.root(), "--cost"}), kDone);
+  EXPECT_THAT(terminal.err.str(), Not(HasSubstr(kTwice)));
   write(1, row("m1", "claude-sonnet-4-5", kUsage));
   EXPECT_THAT(of_claude({"--by=agent", "--json"}), HasSubstr("\"cost\":" + json::number_text(2 * kCost) + ","));
 }

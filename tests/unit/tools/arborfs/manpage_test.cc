@@ -79,7 +79,7 @@ Options options_in(const std::string& part) {
 const std::set<std::string> kOfEveryVerb = {"--json", "--help", "-h"};
 
 bool takes_store(const std::string& verb) {
-  return verb != "umount" && verb != "completion";
+  return verb != "umount" && verb != "completion" && verb != "skill";
 }
 
 bool changes_session(const std::string& verb) {
