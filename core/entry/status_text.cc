@@ -316,7 +316,7 @@ constexpr std::string_view kToTry = R"(
     tail -n 40 recent/1/transcript.md
     jq -r '.messages[] | .role' recent/1/context.json
     jq . recent/1/usage.json
-    rg -l 'needle' projects/*/*/text/
+    rg -l needle projects/     in text/ and transcript.md; with --no-ignore in every form of the sessions
     cat "search/race condition/excerpts.md"
     less 'search/"race condition" role:user after:2026-02-16'/01-*/transcript.md
     ls -l projects/*/*/labels/
@@ -353,7 +353,28 @@ constexpr std::string_view kFastest = R"(
 This mount is read-only (`-o ro`), which is the fastest way to browse.
 )";
 
+// Patterns with a slash at the start are for a walk from the root. The others have none: rg 13 and 14 compare a path
+// that they were given, and was not the root, with its beginning twice.
+constexpr std::string_view kRgIgnore = R"(# What rg leaves out: images, and the other forms of what text/ and transcript.md have.
+# `rg --no-ignore` searches everything.
+entries/
+branches/
+native/
+images/
+context.json
+raw.jsonl
+tree.txt
+!/projects/*/
+!/projects/*/*/
+!**/artifacts/**
+!**/checkpoints/**
+)";
+
 }  // namespace
+
+std::string_view mount_rgignore() {
+  return kRgIgnore;
+}
 
 std::string mount_readme(std::string_view version, bool read_only) {
   std::string text = "# arborfs " + std::string(version) + "\n";

@@ -115,6 +115,8 @@ std::string mount_status_json(const MountStatus& status);
 
 /// README.md at the root of the mount. `read_only`: for a mount with -o ro.
 std::string mount_readme(std::string_view version, bool read_only);
+/// The file .rgignore at the root of the mount (CONTRACT.md 2.6).
+std::string_view mount_rgignore();
 
 /// The name of a run of damage in damage/: its offset in 12 digits or more, '-' and its kind.
 std::string damage_name(const Damage& damage);

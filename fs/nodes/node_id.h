@@ -18,6 +18,7 @@ namespace arborfs {
 enum class Kind : std::uint8_t {
   root,  // item 1, so that the root is the kernel's node 1
   readme,
+  rgignore,
   mount_status,  // item: version of its text
   operations,    // the same
   events,

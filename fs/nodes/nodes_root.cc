@@ -26,6 +26,7 @@ constexpr std::string_view kStream = ".events";
 
 constexpr std::array kRootRows = {
     RootRow{"README.md", Kind::readme},
+    RootRow{".rgignore", Kind::rgignore, true, false},
     RootRow{"status.json", Kind::mount_status},
     RootRow{"operations", Kind::operations},
     RootRow{"new", Kind::new_control, false},
@@ -152,11 +153,19 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
-Result<SnapshotPtr> readme(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const std::string text = mount_readme(ARBORFS_VERSION, state.read_only);
+/// A file whose text never changes.
+SnapshotPtr fixed_document(MountState& state, NodeId node, std::string_view text) {
   return text_document(
       state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), state.mounted_ns},
       text);
+}
+
+Result<SnapshotPtr> readme(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return fixed_document(state, node, mount_readme(ARBORFS_VERSION, state.read_only));
+}
+
+Result<SnapshotPtr> rgignore(MountState& state, RequestContext& /*call*/, NodeId node) {
+  return fixed_document(state, node, mount_rgignore());
 }
 
 Result<Attr> file_attr(MountState& state, RequestContext& call, NodeId node) {
@@ -198,6 +207,7 @@ NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::root, "root", attr, lookup, list),
       document_row<readme>(Kind::readme, "readme"),
+      document_row<rgignore>(Kind::rgignore, "rgignore"),
       file_row(Kind::mount_status, "mount-status", file_attr, file_open),
       file_row(Kind::operations, "operations", file_attr, file_open),
       file_row(Kind::events, "events", events_attr, nullptr),

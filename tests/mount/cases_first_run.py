@@ -65,7 +65,7 @@ def test_run_builds_mounts_and_prints_working_suggestions(case):
     said = tools_run(place, environment)
     assert "sample sessions of all agents (you have none of your own yet) are mounted at" in said, said
     tries = suggestions(said, "Try:")
-    assert [line.split()[0] for line in tries] == ["ls", "cat", "less", "jq", "grep"], said
+    assert [line.split()[0] for line in tries] == ["ls", "cat", "less", "jq", "rg"], said
     for line in tries:
         assert output_of("bash", "-c", line, env=environment).strip(), f"nothing from: {line}"
     listing, doctor = suggestions(said, "Without a mount:")
@@ -107,16 +107,37 @@ def stand_ins(case, **scripts):
     return {**case.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
 
 
-def test_run_keeps_a_copy_of_the_samples_that_is_there(case):
-    """Another run of tools/run takes nothing from a mount of the samples: it mounts the same copy, with what was written
-    to it, and a copy of its own when the samples have changed."""
+def built_checkout(case):
+    """A checkout with the program that is tested, and an environment in which tools/run builds nothing."""
     tree = case.new_path("checkout")
     shutil.copytree(SOURCE_DIR / "tools" / "samples", tree / "tools" / "samples", symlinks=True)
     for name in ("run", "setup", "progress.bash"):
         shutil.copy2(SOURCE_DIR / "tools" / name, tree / "tools")
     (tree / "build" / "release" / "tools").mkdir(parents=True)
     (tree / "build" / "release" / "tools" / "arborfs").symlink_to(BINARY)
-    environment = stand_ins(case, dpkg_query="echo 'ii '", cmake="exit 0")
+    return tree, stand_ins(case, dpkg_query="echo 'ii '", cmake="exit 0")
+
+
+def test_run_with_samples_leaves_the_users_sessions_alone(case):
+    """With --samples, a user with sessions gets the samples, and without it the user's own again."""
+    tree, environment = built_checkout(case)
+    shutil.copytree(SAMPLES / "claude", case.home / ".claude")
+    place = case.new_path("sessions")
+    for options, words, agents in ((["--samples"], "sample sessions of all agents are mounted at", set(TOLD)),
+                                   ([], "your sessions are mounted at", {"claude"})):
+        said = output_of(tree / "tools" / "run", *options, place, env=environment)
+        assert f"{words} {place}" in said, said
+        equal(set(os.listdir(place / "by-agent")), agents)
+        for line in suggestions(said, "Try:"):
+            assert output_of("bash", "-c", line, env=environment).strip(), f"nothing from: {line}"
+    run("bash", "-c", suggestions(said, "Unmount:")[0], env=environment)
+    assert (tree / "build" / "samples" / "omp").is_dir()
+
+
+def test_run_keeps_a_copy_of_the_samples_that_is_there(case):
+    """Another run of tools/run takes nothing from a mount of the samples: it mounts the same copy, with what was written
+    to it, and a copy of its own when the samples have changed."""
+    tree, environment = built_checkout(case)
     places = [case.new_path("sessions") for _ in range(3)]
     try:
         for place in places:

@@ -195,9 +195,34 @@ def test_slow_crawler_ends(case):
 def test_rg_over_the_whole_mount_ends(case):
     """rg over everything ends, even when it follows links (except the endless `events`)."""
     with case.browse() as mount:
-        assert "raw.jsonl" in output_of("rg", "-l", "needle in line 42", mount.path, timeout=10)
-        followed = run("rg", "-L", "-g", "!events", "-l", "needle in line 42", mount.path, check=False, timeout=10)
+        assert "raw.jsonl" in output_of("rg", "--no-ignore", "-l", "needle in line 42", mount.path, timeout=10)
+        followed = run("rg", "--no-ignore", "-L", "-g", "!events", "-l", "needle in line 42", mount.path, check=False,
+                       timeout=10)
         assert followed.returncode in (0, 2) and b"raw.jsonl" in followed.stdout, followed
+
+
+@needs("rg")
+def test_rg_finds_a_sentence_in_two_files_of_a_session(case):
+    """rg names text/ and transcript.md, from wherever it starts; with --no-ignore also the other forms."""
+    with case.browse() as mount:
+        session = case.store["shop"]
+        folder = mount.session(session)
+        project = folder.parent
+
+        def found(*arguments, cwd="/"):
+            done = run("rg", "-l", "--sort", "path", *arguments, "-e", "Fixed by the second way.", cwd=cwd, check=False)
+            lines = [line for line in done.stdout.decode().splitlines() if session.id in line or cwd == folder]
+            return [line.split(session.id)[-1].strip("/.") for line in lines]
+
+        stem = next(session.stem(entry["id"]) for entry in session.entries
+                    if "Fixed by the second way." in session.line(entry["id"]).decode())
+        two = [f"text/{stem}.md", "transcript.md"]
+        for arguments, cwd in (((str(mount.path),), "/"), ((str(folder),), "/"), ((), mount.path), ((), project),
+                               (("projects",), mount.path), ((), folder), ((str(project),), folder)):
+            equal(sorted(found(*arguments, cwd=cwd)), two, (arguments, cwd))
+        everything = found("--no-ignore", str(mount.path))
+        assert {"raw.jsonl", "context.json", "tree.txt", f"entries/{stem}.json", *two} <= set(everything), everything
+        equal(found(str(folder / "entries")), [f"entries/{stem}.json"], "a folder that is given")
 
 
 def test_mmap_of_an_entry_shows_its_bytes(case):

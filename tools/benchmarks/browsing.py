@@ -6,7 +6,7 @@ from row import MODES, Row, check_entries
 
 FIND = "find {} -printf %s"
 LS = "ls -lR {}"
-RG = "rg -c 'no matching function' {}"
+RG = "rg --no-ignore -c 'no matching function' {}"
 GREP = "grep -rc 'no matching function' {}"
 CAT = "find {} -type f -print0 | xargs -0 cat"
 TAR = "tar cPf - {} | cat"
