@@ -75,6 +75,14 @@ struct Saying {
   std::string text;
 };
 
+/// What the record of an answer says of the turn that it is in.
+enum class TurnEnd : std::uint8_t {
+  by_calls,  // nothing: the turn is over unless the answer has calls without results
+  over,
+  goes_on,
+  not_told,  // its agent is still adding to it, or never says that it has ended
+};
+
 class RecordRenderer {
  public:
   virtual ~RecordRenderer() = default;
@@ -97,6 +105,8 @@ class RecordRenderer {
   [[nodiscard]] virtual std::string first_words(EntryType type, std::string_view raw, std::size_t columns) const = 0;
   /// False for the entries that a transcript leaves out. `name` is the word in an entry's file name.
   [[nodiscard]] virtual bool is_in_transcript(std::string_view /*name*/) const { return true; }
+  /// For the entry of an answer, whose bytes are `raw`.
+  [[nodiscard]] virtual TurnEnd turn_end(std::string_view /*raw*/) const { return TurnEnd::by_calls; }
   /// Adds the content of an entry to a conversation: the turns of its session in order. Adds nothing for an entry
   /// without content, such as a setting, or for content that the agent adds again at each start. The default adds the
   /// entry's text, below its name if that is neither user nor assistant.

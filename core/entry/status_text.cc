@@ -284,6 +284,7 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
     files.tsv          the files that the agent's tools read, edited and wrote
     commands.txt       the commands that they ran, as a script
     usage.json         tokens and cost
+    wait               `cat wait` returns when the turn in progress has ended, with a line that says how; not with -o ro
     status.json        whether an agent uses the session, damage, other problems of the log
     entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json
     text/              the same entries as text: 000042-assistant-a1b2c3d4.md

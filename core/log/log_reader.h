@@ -35,6 +35,11 @@ class LogReader {
   [[nodiscard]] virtual std::string_view role_of(std::string_view word) const { return word; }
   /// The rules of a LogIndex::dialect(), as status.json names them; "" if there is only one set of them.
   [[nodiscard]] virtual std::string_view dialect_name(DialectNumber /*dialect*/) const { return ""; }
+  /// Whether a turn is in progress by the log's last record about that; nothing for an agent that writes no such
+  /// records. Errors: io, stale.
+  [[nodiscard]] virtual Result<std::optional<bool>> turn_is_open(const LogSource& /*log*/) const {
+    return std::optional<bool>();
+  }
   /// A model that a record which is not an entry names: that of the entries after `offset` that name none.
   struct ModelChange {
     std::uint64_t offset = 0;

@@ -97,6 +97,12 @@ bool ChangeFeed::wait(std::uint64_t sequence) const {
   return !closed_;
 }
 
+bool ChangeFeed::wait(std::uint64_t sequence, std::chrono::milliseconds most) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, most, [&] { return closed_ || sequence_ > sequence; });
+  return !closed_;
+}
+
 void ChangeFeed::on_publish(std::function<void()> callback) {
   callback_ = std::move(callback);
 }

@@ -3,6 +3,7 @@
 // it missed.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -51,6 +52,8 @@ class ChangeFeed {
   [[nodiscard]] std::uint64_t last_sequence() const;
   /// Blocks until there is a change after `sequence` or close() is called; false if closed.
   bool wait(std::uint64_t sequence) const;
+  /// The same, for at most so long.
+  bool wait(std::uint64_t sequence, std::chrono::milliseconds most) const;
   /// Called after each publish, on the publishing thread, without locks held; for parked reads. Set it once, early.
   void on_publish(std::function<void()> callback);
   void close();

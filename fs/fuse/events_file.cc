@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>
@@ -13,6 +14,7 @@ namespace arborfs {
 namespace {
 
 constexpr std::size_t kChangesARead = 64;
+constexpr std::chrono::milliseconds kTick{1000};  // an agent may end without a change of a log
 
 }  // namespace
 
@@ -93,12 +95,16 @@ EventsFile::~EventsFile() {
   close();
 }
 
+void EventsFile::start_locked(std::uint64_t seen) {
+  if (!closed_ && !thread_.joinable()) {
+    thread_ = std::thread([this, seen] { run(seen); });
+  }
+}
+
 std::shared_ptr<EventReader> EventsFile::open() {
   const std::uint64_t cursor = feed_.last_sequence();
   const std::lock_guard lock(mutex_);
-  if (!closed_ && !thread_.joinable()) {
-    thread_ = std::thread([this, cursor] { run(cursor); });
-  }
+  start_locked(cursor);
   auto reader = std::make_shared<EventReader>();
   const std::lock_guard text_lock(text_mutex_);
   text_.take_in();
@@ -167,9 +173,11 @@ bool EventsFile::is_stream(const EventReader& reader) {
 }
 
 void EventsFile::park(std::shared_ptr<Waiter> waiter) {
+  const std::uint64_t seen = feed_.last_sequence();
   bool closing = false;
   {
     const std::lock_guard lock(mutex_);
+    start_locked(seen);
     closing = closed_;
     if (!closing) {
       std::erase_if(waiters_, [](const auto& other) { return other->is_over(); });
@@ -200,7 +208,7 @@ void EventsFile::wake_all(bool closing) {
 }
 
 void EventsFile::run(std::uint64_t seen) {
-  while (feed_.wait(seen)) {
+  while (feed_.wait(seen, kTick)) {
     seen = feed_.last_sequence();
     wake_all(false);
   }
@@ -269,25 +277,29 @@ bool EventsPoll::wake(bool closing) {
   if (!closing && !events_.has_some(*reader_)) {
     return is_over();
   }
+  handle_->notify();
+  return true;
+}
+
+void PollHandle::notify() {
   if (fuse_pollhandle* handle = take()) {
     fuse_lowlevel_notify_poll(handle);
     fuse_pollhandle_destroy(handle);
   }
-  return true;
 }
 
-bool EventsPoll::is_over() const {
+bool PollHandle::is_over() const {
   const std::lock_guard lock(mutex_);
   return handle_ == nullptr;
 }
 
-void EventsPoll::drop() {
+void PollHandle::drop() {
   if (fuse_pollhandle* handle = take()) {
     fuse_pollhandle_destroy(handle);
   }
 }
 
-fuse_pollhandle* EventsPoll::take() {
+fuse_pollhandle* PollHandle::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(handle_, nullptr);
 }

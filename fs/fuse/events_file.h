@@ -1,8 +1,9 @@
 // The file `events`: one JSON line per change, for any number of readers. For a reader that reads sequentially after
 // open it is a stream: it starts with the next change, and a read at the end waits. For a reader that has sought to the
 // end, as tail does, it is a growing file: offsets count from the mount on, and a read at the end returns nothing. A
-// waiting reader is parked without a thread; one thread serves all parked readers (it starts with the first reader). If
-// a slow reader of the stream misses changes, a line reports their number. Thread-safe.
+// waiting reader is parked without a thread; one thread serves all parked readers (it starts with the first reader),
+// also those of `wait` (turn_wait.h). If a slow reader of the stream misses changes, a line reports their number.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -81,8 +82,8 @@ class EventsFile {
   class Waiter {
    public:
     virtual ~Waiter() = default;
-    /// Called without locks once there may be something, or when the file closes. True when done; false to keep
-    /// waiting.
+    /// Called without locks once there may be something, each second, and when the file closes. True when done; false
+    /// to keep waiting.
     virtual bool wake(bool closing) = 0;
     /// True once the request needs no answer any more.
     [[nodiscard]] virtual bool is_over() const = 0;
@@ -107,7 +108,7 @@ class EventsFile {
   bool has_some(const EventReader& reader);
   /// True if a read that finds nothing must wait for more.
   bool is_stream(const EventReader& reader);
-  /// Wakes the waiter at the next change. It may be woken before this returns.
+  /// Wakes the waiter at the next change. It may be woken before this returns. Throws as open().
   void park(std::shared_ptr<Waiter> waiter);
   /// Wakes every waiter, present and future, with `closing`: the mount was detached while its readers were waiting.
   void hang_up();
@@ -115,6 +116,7 @@ class EventsFile {
   void close();
 
  private:
+  void start_locked(std::uint64_t seen);
   void run(std::uint64_t seen);
   std::string read_stream(EventReader& reader, std::uint64_t offset, std::size_t size);
   void wake_all(bool closing);
@@ -134,27 +136,40 @@ class EventsFile {
 void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,
                       std::size_t size, InterruptWatch& watch);
 
-/// A poll of `events`, which notifies once. Only the newest poll of a handle counts; earlier ones are dropped.
-/// Thread-safe.
-class EventsPoll final : public EventsFile::Waiter {
+/// The kernel's handle of a poll, which is notified once. Only the newest poll of an open file counts; earlier ones are
+/// dropped. Thread-safe.
+class PollHandle {
  public:
   /// Owns `handle` from here on.
-  EventsPoll(EventsFile& events, std::shared_ptr<EventReader> reader, fuse_pollhandle* handle)
-      : events_(events), reader_(std::move(reader)), handle_(handle) {}
-  ~EventsPoll() override { drop(); }
-  EventsPoll(const EventsPoll&) = delete;
-  EventsPoll& operator=(const EventsPoll&) = delete;
+  explicit PollHandle(fuse_pollhandle* handle) : handle_(handle) {}
+  ~PollHandle() { drop(); }
+  PollHandle(const PollHandle&) = delete;
+  PollHandle& operator=(const PollHandle&) = delete;
 
-  bool wake(bool closing) override;
-  [[nodiscard]] bool is_over() const override;
+  void notify();
   void drop();
+  /// True once it was notified or dropped.
+  [[nodiscard]] bool is_over() const;
 
  private:
   fuse_pollhandle* take();
-  EventsFile& events_;
-  const std::shared_ptr<EventReader> reader_;
   mutable std::mutex mutex_;  // leaf
   fuse_pollhandle* handle_;   // guarded by mutex_
+};
+
+/// A poll of `events`. Thread-safe.
+class EventsPoll final : public EventsFile::Waiter {
+ public:
+  EventsPoll(EventsFile& events, std::shared_ptr<EventReader> reader, std::shared_ptr<PollHandle> handle)
+      : events_(events), reader_(std::move(reader)), handle_(std::move(handle)) {}
+
+  bool wake(bool closing) override;
+  [[nodiscard]] bool is_over() const override { return handle_->is_over(); }
+
+ private:
+  EventsFile& events_;
+  const std::shared_ptr<EventReader> reader_;
+  const std::shared_ptr<PollHandle> handle_;
 };
 
 }  // namespace arborfs

@@ -20,6 +20,7 @@
 #include "fs/fuse/errno_map.h"
 #include "fs/fuse/events_file.h"
 #include "fs/fuse/fuse_server.h"
+#include "fs/fuse/turn_wait.h"
 
 namespace arborfs {
 
@@ -81,9 +82,10 @@ void answer_with(fuse_req_t req, Outcome<T> outcome, Answer& answer) noexcept {
 struct FileHandle {
   OpenFilePtr file;
   std::shared_ptr<EventReader> events;
+  std::shared_ptr<TurnReader> turn;
   ControlFilePtr control;
   std::mutex mutex;                  // leaf
-  std::shared_ptr<EventsPoll> poll;  // the newest; guarded by mutex
+  std::shared_ptr<PollHandle> poll;  // the newest; guarded by mutex
 };
 
 inline FileHandle& file_handle(const fuse_file_info* fi) {

@@ -469,6 +469,10 @@ struct FuseOperations : FuseDispatch {
       open_events(req, *fi);
       return;
     }
+    if (NodeId(ino).kind() == Kind::wait) {
+      open_wait(req, NodeId(ino), *fi);
+      return;
+    }
     serve<OpenFilePtr>(
         req, ino, [ino](Vfs& vfs, RequestContext& call) { return vfs.open(call, NodeId(ino)); },
         [info = *fi](fuse_req_t request, OpenFilePtr file) mutable {
@@ -482,6 +486,23 @@ struct FuseOperations : FuseDispatch {
     info.direct_io = 1;
     info.noflush = 1;
     reply_open(req, info, nullptr, server_of(req).events_.open());
+  }
+
+  static void open_wait(fuse_req_t req, NodeId node, fuse_file_info info) {
+    FuseServer& server = server_of(req);
+    const auto submit = [&server, node](WorkerPool::Job job) {
+      if (const auto folder = server.vfs_.submount_of(node)) {
+        server.submount_pools_.submit(*folder, std::move(job));
+      } else {
+        server.worker_pool_.submit(std::move(job));
+      }
+    };
+    info.direct_io = 1;
+    info.noflush = 1;
+    auto handle = std::make_shared<FileHandle>();
+    handle->turn =
+        std::make_shared<TurnReader>(TurnReader::Calls{[&server, node] { return server.vfs_.turn(node); }, submit});
+    give(req, info, std::move(handle));
   }
 
   static void reply_open(fuse_req_t req, fuse_file_info& info, OpenFilePtr file, std::shared_ptr<EventReader> events) {
@@ -535,6 +556,10 @@ struct FuseOperations : FuseDispatch {
       read_events(req, handle, size, offset, fi->flags);
       return;
     }
+    if (handle.turn) {
+      read_turn(req, handle.turn, size, offset, fi->flags);
+      return;
+    }
     if (handle.control) {
       read_control(req, handle.control, size);
       return;
@@ -561,11 +586,26 @@ struct FuseOperations : FuseDispatch {
     }
   }
 
+  static void read_turn(fuse_req_t req, const std::shared_ptr<TurnReader>& turn, std::size_t size, off_t offset,
+                        int flags) {
+    FuseServer& server = server_of(req);
+    const auto from = static_cast<std::uint64_t>(offset);
+    if (const auto text = turn->text()) {
+      const std::string_view rest = std::string_view(*text).substr(std::min<std::uint64_t>(from, text->size()), size);
+      fuse_reply_buf(req, rest.data(), rest.size());
+    } else if ((flags & O_NONBLOCK) != 0) {
+      fuse_reply_err(req, EAGAIN);
+    } else {
+      park_turn_read(req, server.events_, turn, from, size, server.interrupts_);
+    }
+  }
+
   static void poll(fuse_req_t req, fuse_ino_t /*ino*/, fuse_file_info* fi, fuse_pollhandle* ph) {
     FileHandle& handle = file_handle(fi);
     EventsFile& events = server_of(req).events_;
-    const bool has_some = !handle.events || events.has_some(*handle.events);
-    auto fresh = ph == nullptr ? nullptr : std::make_shared<EventsPoll>(events, handle.events, ph);
+    const bool has_some =
+        handle.turn ? handle.turn->text().has_value() : !handle.events || events.has_some(*handle.events);
+    auto fresh = ph == nullptr ? nullptr : std::make_shared<PollHandle>(ph);
     if (!fresh || has_some) {
       fuse_reply_poll(req, has_some ? POLLIN | POLLRDNORM : 0);
       return;
@@ -577,7 +617,11 @@ struct FuseOperations : FuseDispatch {
       }
       handle.poll = fresh;
     }
-    events.park(std::move(fresh));
+    if (handle.turn) {
+      events.park(std::make_shared<TurnPoll>(handle.turn, std::move(fresh)));
+    } else {
+      events.park(std::make_shared<EventsPoll>(events, handle.events, std::move(fresh)));
+    }
     fuse_reply_poll(req, 0);
   }
 

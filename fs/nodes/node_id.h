@@ -64,6 +64,8 @@ enum class Kind : std::uint8_t {
   checkpoint_file,  // item: interned path; its text may be made anew at each open
   native_dir,       // item: as for artifact_dir
   native_file,      // as checkpoint_file
+  wait,             // its read returns when the turn in progress has ended
+  wait_link,        // the symlink to it, which the session lists
   children,         // the sessions that the session started
   leaf_link,        // this and the following kinds: slot of one generation, that of the entry; item: ordinal
   entries,

@@ -23,6 +23,8 @@ enum class Presence {
   native,       // if the agent keeps more than the log
   children,     // if it started others, even when the log cannot be read
   control,      // if the session's format takes the verb and the mount is writable
+  wait,         // if the mount is writable: a read-only one opens no files
+  hidden_wait,  // the same, in no listing
 };
 
 /// A name in a session's folder.
@@ -36,6 +38,10 @@ struct SessionRow {
 
 constexpr SessionRow kLeaf{"leaf", Kind::leaf_link, Presence::leaf};
 constexpr SessionRow kLabels{"labels", Kind::labels, Presence::home};
+/// A read of it may take long, but a walk of the mount must not: so the session lists a symlink to it
+/// (CONTRACT.md 2.6).
+constexpr std::string_view kHiddenWait = ".wait";
+constexpr SessionRow kWait{"wait", Kind::wait_link, Presence::wait};
 constexpr std::array kFolders = {
     SessionRow{"entries", Kind::entries, Presence::generation},
     SessionRow{"text", Kind::texts, Presence::generation},
@@ -75,6 +81,8 @@ const std::vector<SessionRow>& session_rows() {
     add_views(true, all);
     all.insert(all.end(), kFolders.begin(), kFolders.end());
     add_controls(all);
+    all.push_back(kWait);
+    all.push_back({kHiddenWait, Kind::wait, Presence::hidden_wait});
     all.push_back(kLabels);
     return all;
   }();
@@ -134,6 +142,9 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
       return if_there(native_files_of(session.store(), session.place()).has_value(), node);
     case Presence::control:
       return if_there(control_nodes::is_in(state, session, row.name), node);
+    case Presence::wait:
+    case Presence::hidden_wait:
+      return if_there(!state.read_only, node);
     case Presence::home:
       break;
   }
@@ -162,6 +173,9 @@ NamesSnapshot::Item brief_item(const SessionRef& ref, const SessionRow& row) {
 /// The item of a listing, or nothing if the name is absent.
 Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, RequestContext& call, const SessionRef& ref,
                                                        const SessionRow& row) {
+  if (row.has == Presence::hidden_wait) {
+    return std::optional<NamesSnapshot::Item>();
+  }
   if (row.view != nullptr && size_takes_work(*row.view)) {
     return has_view(*ref.session, *row.view) ? std::optional(brief_item(ref, row)) : std::nullopt;
   }
@@ -212,7 +226,8 @@ std::vector<std::string_view> changing_names(Change::Kind change) {
   std::vector<std::string_view> names;
   for (const SessionRow& row : session_rows()) {
     const bool is_lasting = row.has == Presence::generation || row.has == Presence::home ||
-                            row.has == Presence::control || row.has == Presence::children;
+                            row.has == Presence::control || row.has == Presence::children ||
+                            row.has == Presence::wait || row.has == Presence::hidden_wait;
     const bool is_replaced = change == Change::Kind::session_rewritten ||
                              (change == Change::Kind::session_revised && row.kind == Kind::images);
     if (!is_lasting || (is_replaced && row.has == Presence::generation)) {
@@ -307,11 +322,28 @@ Result<Attr> leaf_attr(MountState& state, RequestContext& call, NodeId node) {
                       path_of_entry(here.guard.index(), node.item()), entry_time(here.guard, node.item()));
 }
 
+Result<Attr> wait_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  return Attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::glance, 0, state.mounted_ns};
+}
+
+Result<Attr> wait_link_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
+  return symlink_attr(node, stable_ino(ref.seed, word_of(node)), CacheTtl::forever, std::string(kHiddenWait),
+                      state.mounted_ns);
+}
+
+Result<std::string> wait_link_target(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
+  return std::string(kHiddenWait);
+}
+
 }  // namespace
 
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::session, "session", attr, lookup, list),
+      file_row(Kind::wait, "wait", wait_attr, nullptr),
+      link_row(Kind::wait_link, "wait-link", wait_link_attr, wait_link_target),
       link_row(Kind::leaf_link, "leaf", leaf_attr, leaf_target),
   };
   return kRows;

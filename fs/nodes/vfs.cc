@@ -186,6 +186,11 @@ std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   return session ? state_.catalog.submount_of(session->place().in()) : std::nullopt;
 }
 
+Result<TurnState> Vfs::turn(NodeId node) {
+  ASSIGN_OR_RETURN(const auto ref, session_of(state_, node));
+  return turn_state(*ref.session, state_.catalog);
+}
+
 Result<Found> Vfs::lookup(RequestContext& call, NodeId parent, std::string_view name) {
   implicit_handles_.evict_idle();
   auto found = look_up(call, parent, name);

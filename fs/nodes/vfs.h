@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "core/session/catalog.h"
+#include "core/views/turn_state.h"
 #include "fs/nodes/mount_state.h"
 #include "fs/nodes/node_id.h"
 #include "fs/nodes/node_table.h"
@@ -76,7 +77,8 @@ class Vfs {
   /// True for names that no folder of the mount will ever have: search tools look up .gitignore and similar names in
   /// each one.
   static bool is_never_a_name(NodeId parent, std::string_view name) {
-    return name.starts_with(".") && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
+    const bool is_wait = parent.kind() == Kind::session && name == ".wait";
+    return name.starts_with(".") && !is_wait && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
            parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir &&
            parent.kind() != Kind::checkpoint_dir && parent.kind() != Kind::native_dir;
   }
@@ -89,6 +91,8 @@ class Vfs {
   /// just before. Errors: those of open and read; stale if the state that was looked up is gone.
   Result<std::size_t> read_without_open(RequestContext& call, NodeId node, std::uint64_t offset, std::span<char> into);
   Result<OpenDirPtr> opendir(RequestContext& call, NodeId node);
+  /// Of the session whose `wait` the node is. Errors: stale (it is gone), those of reading the log.
+  Result<TurnState> turn(NodeId node);
   /// Emits ".", ".." and the folder's names, from `offset` on. Offset 0 takes a new listing.
   Result<void> readdir(RequestContext& call, OpenDir& dir, std::uint64_t offset, const DirectorySnapshot::Emit& emit);
   /// True for nodes whose requests may read all sessions or a whole history: they take long, and must not make others

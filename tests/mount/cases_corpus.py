@@ -10,6 +10,7 @@ import urllib.parse
 from functools import cached_property
 from pathlib import Path
 
+from agentdir import ROLES
 from mounting import SOURCE_DIR, Skip
 
 CORPUS = SOURCE_DIR / "tests" / "corpus"
@@ -233,13 +234,14 @@ def test_branch_contexts_equal_the_agents(case):
 
 
 def word_of(value):
-    """The word in an entry's name: the role of a message, else the type, "value" if there is none (CONTRACT.md 2.2)."""
+    """The word in an entry's name: its role, from the role of a message or the type; "value" if there is none
+    (CONTRACT.md 2.2)."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return "value"
     message = value.get("message")
     if value["type"] == "message" and isinstance(message, dict) and isinstance(message.get("role"), str):
-        return message["role"]
-    return value["type"]
+        return ROLES.get(message["role"], message["role"])
+    return ROLES.get(value["type"], value["type"])
 
 
 def check_stem(stem, ordinal, value, entry_id):

@@ -81,6 +81,11 @@ def started(session):
     return time.strftime("%Y-%m-%dT%H-%M", time.localtime(session.started_ms / 1000))
 
 
+# The words of omp and pi whose role is another word (CONTRACT.md 2.2).
+ROLES = {"toolResult": "tool", "compaction": "summary", "branch_summary": "summary", "compactionSummary": "summary",
+         "branchSummary": "summary", "developer": "system"}
+
+
 class Session:
     """One log, built in memory entry by entry, then written, extended or replaced."""
 
@@ -143,7 +148,7 @@ class Session:
         """The file name of an entry in a mount, without its ending."""
         entry = self.entry(entry_id)
         word = entry["message"]["role"] if entry["type"] == "message" else entry["type"]
-        return f"{self.ordinal(entry_id):06d}-{word}-{entry_id}"
+        return f"{self.ordinal(entry_id):06d}-{ROLES.get(word, word)}-{entry_id}"
 
     def stems(self):
         return [self.stem(entry["id"]) for entry in self.entries]

@@ -244,6 +244,7 @@ void Grammar::add_reading() {
   CLI::Option* one =
       tail->add_option("SESSION", into_.session, kSessionHelp)->option_text(" ")->check(needs("a session"));
   tail->add_flag("--all", into_.all, "Follow all sessions")->excludes(one);
+  add_with_session("wait", run_wait, "Return when the turn in progress has ended, and say how", Access::look);
   add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
   add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
   add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));

@@ -32,6 +32,8 @@ class Renderer : public MessageRenderer {
   [[nodiscard]] Result<std::shared_ptr<const Content>> context(const ContextPath& path,
                                                                std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override;
+  /// Some versions write each row of an answer before they know its stop_reason.
+  [[nodiscard]] TurnEnd turn_end(std::string_view raw) const override;
   /// What is sent of the row.
   void add_turns(const SpokenEntry& entry, std::vector<Turn>& turns) const override;
   Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override;
@@ -433,6 +435,14 @@ std::vector<Turn> turns_of(std::string_view row, const Piece& piece) {
 }
 
 }  // namespace
+
+TurnEnd Renderer::turn_end(std::string_view raw) const {
+  const std::string reason = skim::text_member(skim::member(raw, "message"), "stop_reason");
+  if (reason.empty()) {
+    return TurnEnd::not_told;
+  }
+  return reason == "tool_use" || reason == "pause_turn" ? TurnEnd::goes_on : TurnEnd::over;
+}
 
 bool Renderer::is_in_transcript(std::string_view name) const {
   return name != "attachment" && name != "meta" && name != "system";

@@ -34,6 +34,8 @@ class Reader : public GrowingReader {
   /// The models of the turn_context records (codex/FORMAT.md F3).
   [[nodiscard]] Result<std::vector<ModelChange>> model_changes(const LogSource& log,
                                                                const std::stop_token& stop) const override;
+  /// By task_started and task_complete, or the names that they have in other versions.
+  [[nodiscard]] Result<std::optional<bool>> turn_is_open(const LogSource& log) const override;
   /// Codex has an item for each thought, call and output.
   [[nodiscard]] std::string_view role_of(std::string_view word) const override {
     if (word.ends_with("_output")) {
@@ -515,6 +517,52 @@ Result<std::vector<LogReader::ModelChange>> Reader::model_changes(const LogSourc
     std::string model = model_in(line->text);
     if (!model.empty() && (changes.empty() || changes.back().model != model)) {
       changes.push_back({line->offset, std::move(model)});
+    }
+  }
+}
+
+namespace {
+
+/// Whether the line begins a turn or ends one; nothing for any other line.
+std::optional<bool> begins_turn(std::string_view line) {
+  if (!skim::contains(line, "event_msg")) {
+    return std::nullopt;
+  }
+  const std::string type = skim::text_member(skim::member(line, "payload"), "type");
+  if (type == "task_started" || type == "turn_started") {
+    return true;
+  }
+  return type == "task_complete" || type == "turn_complete" || type == "turn_aborted" ? std::optional(false)
+                                                                                      : std::nullopt;
+}
+
+/// Of the last such line in a piece of the log. The piece begins with a part of a line unless `is_start`.
+std::optional<bool> last_turn_in(std::string_view piece, bool is_start) {
+  while (!piece.empty()) {
+    const std::size_t before = piece.substr(0, piece.size() - 1).rfind('\n');
+    if (before == std::string_view::npos && !is_start) {
+      break;
+    }
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    if (const auto found = begins_turn(piece.substr(begin))) {
+      return found;
+    }
+    piece = piece.substr(0, begin);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<bool>> Reader::turn_is_open(const LogSource& log) const {
+  constexpr std::uint64_t kFirstLook = std::uint64_t{64} << 10U;
+  constexpr std::uint64_t kLongestLook = std::uint64_t{16} << 20U;
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  for (std::uint64_t length = std::min(size, kFirstLook);; length = std::min({size, length * 16, kLongestLook})) {
+    ASSIGN_OR_RETURN(const auto piece, log.read(size - length, length));
+    const auto found = last_turn_in(piece, length == size);
+    if (found || length == size || length == kLongestLook) {
+      return found;
     }
   }
 }

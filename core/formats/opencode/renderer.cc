@@ -544,4 +544,13 @@ Saying Renderer::saying(const SpokenEntry& entry) const {
   return RecordRenderer::saying({entry.type, entry.name, typed, entry.time_ms, entry.blobs});
 }
 
+TurnEnd Renderer::turn_end(std::string_view raw) const {
+  const std::string_view info = skim::member(raw, "info");
+  const bool has_ended = !skim::member(skim::member(info, "time"), "completed").empty();
+  if (skim::is_truthy(skim::member(info, "error"))) {
+    return TurnEnd::over;
+  }
+  return !has_ended || skim::text_member(info, "finish") == "tool-calls" ? TurnEnd::goes_on : TurnEnd::over;
+}
+
 }  // namespace arborfs::opencode

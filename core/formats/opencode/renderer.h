@@ -16,6 +16,8 @@ class Renderer : public MessageRenderer {
                                                                std::shared_ptr<const LogSource> log,
                                                                std::shared_ptr<const BlobSource> blobs) const override;
   Result<void> read_turns(const SpokenPath& spoken, const TakeTurns& take) const override;
+  /// By `time.completed`, `error` and `finish`.
+  [[nodiscard]] TurnEnd turn_end(std::string_view raw) const override;
 
  protected:
   [[nodiscard]] std::optional<Message> message_of(EntryType type, const json::Value& record) const override;

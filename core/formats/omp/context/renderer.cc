@@ -248,6 +248,10 @@ class Renderer : public RecordRenderer {
     told.model = model_of(type, raw);
     return told;
   }
+  [[nodiscard]] TurnEnd turn_end(std::string_view raw) const override {
+    const std::string reason = skim::text_member(skim::member(raw, "message"), "stopReason");
+    return reason == "aborted" || reason == "error" ? TurnEnd::over : TurnEnd::by_calls;
+  }
   [[nodiscard]] std::string usage_json(const UsageTotals& totals, DialectNumber dialect) const override {
     return omp::usage_json(totals, Dialect{dialect});
   }

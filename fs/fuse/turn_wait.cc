@@ -1,0 +1,98 @@
+#include "fs/fuse/turn_wait.h"
+
+#include <exception>
+#include <utility>
+
+#include "core/base/log.h"
+#include "fs/fuse/errno_map.h"
+
+namespace arborfs {
+
+std::optional<std::string> TurnReader::text() const {
+  const std::lock_guard lock(mutex_);
+  return text_;
+}
+
+Result<std::optional<std::string>> TurnReader::look() {
+  if (auto known = text()) {
+    return known;
+  }
+  ASSIGN_OR_RETURN(const auto state, calls_.look());
+  if (state.is_open()) {
+    return std::optional<std::string>();
+  }
+  const std::lock_guard lock(mutex_);
+  text_ = text_ ? std::move(text_) : turn_line(state) + "\n";
+  return text_;
+}
+
+bool TurnWaiter::wake(bool closing) {
+  if (is_over()) {
+    return true;
+  }
+  if (closing) {
+    answer(std::string());
+    return true;
+  }
+  if (!is_looking_.exchange(true)) {
+    reader_->submit([self = shared_from_this()](std::stop_source&) { self->look(); });
+  }
+  return is_over();
+}
+
+void TurnWaiter::look() noexcept {
+  try {
+    if (!is_over()) {
+      const auto text = reader_->look();
+      if (!text) {
+        answer(text.error());
+      } else if (*text) {
+        answer(**text);
+      }
+    }
+  } catch (const std::exception&) {
+    log_exception("cannot look at a turn");
+  }
+  is_looking_ = false;
+}
+
+namespace {
+
+class TurnRead final : public TurnWaiter {
+ public:
+  TurnRead(std::shared_ptr<TurnReader> reader, std::uint64_t offset, std::size_t size,
+           std::shared_ptr<ParkedRequest> request)
+      : TurnWaiter(std::move(reader)), offset_(offset), size_(size), request_(std::move(request)) {}
+  [[nodiscard]] bool is_over() const override { return request_->is_over(); }
+
+ protected:
+  void answer(const Result<std::string>& text) override {
+    if (fuse_req_t req = request_->claim()) {
+      if (!text) {
+        fuse_reply_err(req, errno_of(text.error().code));
+        return;
+      }
+      const std::size_t from = std::min<std::uint64_t>(offset_, text->size());
+      fuse_reply_buf(req, text->data() + from, std::min(size_, text->size() - from));
+    }
+  }
+
+ private:
+  const std::uint64_t offset_;
+  const std::size_t size_;
+  const std::shared_ptr<ParkedRequest> request_;
+};
+
+}  // namespace
+
+void park_turn_read(fuse_req_t req, EventsFile& events, std::shared_ptr<TurnReader> reader, std::uint64_t offset,
+                    std::size_t size, InterruptWatch& watch) {
+  auto parked = ParkedRequest::park(req, EndsBy::any_signal, watch);
+  try {
+    events.park(std::make_shared<TurnRead>(std::move(reader), offset, size, parked));
+  } catch (const std::exception&) {
+    parked->refuse(errno_of_thrown("cannot park a reader of wait"));
+  }
+}
+
+}  // namespace arborfs
