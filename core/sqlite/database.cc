@@ -553,6 +553,8 @@ Result<Transaction> begin_revert(const std::string& path, Transaction::Sync sync
   ASSIGN_OR_RETURN(auto connection, Transaction::connect(path, sync));
   RETURN_IF_ERROR(connection.run("PRAGMA foreign_keys=OFF"));
   connection.leave_out_triggers();
+  // The tables in which SQLite keeps a full text index change by their rows, as all others.
+  sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
   return Transaction::begin(std::move(connection));
 }
 

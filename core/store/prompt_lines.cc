@@ -54,7 +54,7 @@ class PromptLines final : public PromptHistory {
     return done ? done : Result<void>(about(done.error()));
   }
 
-  Result<void> add(const Prompt& prompt, const Adding& how) override {
+  Result<std::vector<Effect>> add(const Prompt& prompt, const Adding& how) override {
     if (!json::is_valid_utf8(prompt.text)) {
       return Error{Errc::not_utf8, "the prompt is not UTF-8"};
     }
@@ -69,7 +69,7 @@ class PromptLines final : public PromptHistory {
     while (!done && done.error().code == Errc::stale && std::chrono::steady_clock::now() < end) {
       done = append(line, how.sync);
     }
-    return done ? done : Result<void>(about(done.error()));
+    return done ? done : Result<std::vector<Effect>>(about(done.error()));
   }
 
   [[nodiscard]] const std::string& path() const override { return path_; }
@@ -115,12 +115,19 @@ class PromptLines final : public PromptHistory {
   }
 
   /// Errors: stale if another program wrote at the same moment.
-  Result<void> append(const std::string& line, bool sync) {
+  Result<std::vector<Effect>> append(const std::string& line, bool sync) {
     ASSIGN_OR_RETURN(auto opened, Dir::open_root(folder_));
     const auto folder = std::make_shared<const Dir>(std::move(opened));
+    const bool is_new = !folder->stat_end(name_);
     ASSIGN_OR_RETURN(const auto lines, open_lines(disk_, folder, name_));
+    const FileStat was = lines->stat();
     RETURN_IF_ERROR(append_line(*lines, line + "\n"));
-    return sync ? lines->sync() : Result<void>();
+    RETURN_IF_ERROR(sync ? lines->sync() : Result<void>());
+    const std::string& added = lines->appended();
+    if (added.empty()) {
+      return std::vector<Effect>();
+    }
+    return std::vector<Effect>{effect_of(is_new ? made_file(path_, added) : appended_to(path_, was, added))};
   }
 
   const std::string path_;

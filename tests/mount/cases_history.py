@@ -247,3 +247,36 @@ def test_without_the_option_appends_stay_out(case):
     with case.browse() as mount:
         (mount.session(case.store["shop"]) / "append").write_text("hello\n")
         assert not (case.agent.path / "history.db").exists()
+
+
+def test_an_added_prompt_is_taken_back(case):
+    """`arborfs history add` is an operation. Undo takes the row with its words in the index, or the line, away; after
+    another prompt in the index it changes nothing and says so."""
+    database = typed(case)
+    add(database, "one", 1771237230)
+    case.arborfs("history", f"--agent-dir={case.agent.path}", "add", "two kites")
+    equal([row[0] for row in database.execute("SELECT prompt FROM history ORDER BY id")], ["one", "two kites"])
+    case.arborfs("undo", f"--agent-dir={case.agent.path}")
+    equal([row[0] for row in database.execute("SELECT prompt FROM history ORDER BY id")], ["one"])
+    equal(database.execute("SELECT prompt FROM history_fts WHERE history_fts MATCH 'kites'").fetchall(), [])
+    database.execute("INSERT INTO history_fts(history_fts, rank) VALUES('integrity-check', 1)")
+
+    case.arborfs("history", f"--agent-dir={case.agent.path}", "add", "three")
+    add(database, "four", 1771237250)
+    refused = case.arborfs("undo", f"--agent-dir={case.agent.path}", check=False)
+    equal(refused.returncode, 1)
+    assert b"changed" in refused.stderr and b"since" in refused.stderr, refused.stderr
+    equal([row[0] for row in database.execute("SELECT prompt FROM history ORDER BY id")], ["one", "three", "four"])
+
+    claude = case.new_path("claude")
+    (claude / "projects").mkdir(parents=True)
+    lines = claude / "history.jsonl"
+    case.arborfs("history", f"--store=claude={claude}", "add", "first words")
+    case.arborfs("undo", f"--store=claude={claude}")
+    assert not lines.exists(), lines.read_bytes()
+    lines.write_bytes(b'{"torn')
+    os.utime(lines, ns=(5 * 10**17, 5 * 10**17))
+    case.arborfs("history", f"--store=claude={claude}", "add", "first words")
+    assert b"first words" in lines.read_bytes()
+    case.arborfs("undo", f"--store=claude={claude}")
+    equal((lines.read_bytes(), lines.stat().st_mtime_ns), (b'{"torn', 5 * 10**17))

@@ -11,6 +11,8 @@
 #include "core/entry/names.h"
 #include "core/entry/text.h"
 #include "core/json/date.h"
+#include "core/os/state_dir.h"
+#include "core/session/operations.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/json_text.h"
@@ -160,10 +162,19 @@ int add(const CommandLine& line, Terminal& io) {
   }
   std::error_code failed;
   const auto existing = std::find_if(stores->begin(), stores->end(), has_history);
-  PromptHistory& history = *(existing == stores->end() ? stores->front() : *existing)->prompt_history();
-  const auto done = history.add({0, text_to_add(line, io), std::filesystem::current_path(failed).string(), ""}, {});
+  const Store& store = **(existing == stores->end() ? stores->begin() : existing);
+  PromptHistory& history = *store.prompt_history();
+  auto done = history.add({0, text_to_add(line, io), std::filesystem::current_path(failed).string(), ""}, {});
   if (!done) {
     return fail(io, done.error());
+  }
+  if (!done->empty()) {
+    Operation operation;
+    operation.verb = "history add";
+    operation.agent = store.format().agent;
+    operation.dir = store.paths().agent_dir;
+    operation.effects = *std::move(done);
+    Operations(state_path(""), Disk::real()).add(std::move(operation));
   }
   if (line.json) {
     io.out << terminal_safe_json(JsonText::object().add("history", history.path()).str()) << "\n";

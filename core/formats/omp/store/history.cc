@@ -203,12 +203,12 @@ class History final : public PromptHistory {
     return done ? done : Result<void>(about(path(), done.error()));
   }
 
-  Result<void> add(const Prompt& prompt, const Adding& how) override {
+  Result<std::vector<Effect>> add(const Prompt& prompt, const Adding& how) override {
     const std::shared_lock open(history_gate());
-    const auto done = add_to_history(path(), prompt, how, disk_);
+    auto done = add_to_history(path(), prompt, how, disk_);
     const bool is_about_text =
         !done && (done.error().code == Errc::invalid_argument || done.error().code == Errc::not_utf8);
-    return done || is_about_text ? done : Result<void>(about(path(), done.error()));
+    return done || is_about_text ? done : Result<std::vector<Effect>>(about(path(), done.error()));
   }
 
   [[nodiscard]] const std::string& path() const override { return database_.path(); }
@@ -245,8 +245,8 @@ class History final : public PromptHistory {
 
 }  // namespace
 
-Result<void> add_to_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
-                            Disk& disk) {
+Result<std::vector<Effect>> add_to_history(const std::string& path, const Prompt& prompt,
+                                           const PromptHistory::Adding& adding, Disk& disk) {
   if (!json::is_valid_utf8(prompt.text)) {
     return Error{Errc::not_utf8, "the prompt is not UTF-8"};
   }
@@ -255,9 +255,12 @@ Result<void> add_to_history(const std::string& path, const Prompt& prompt, const
   }
   RETURN_IF_ERROR(make_database_file(path, adding.sync, disk));
   const auto how = adding.sync ? Transaction::Sync::full : Transaction::Sync::left_to_kernel;
-  ASSIGN_OR_RETURN(const auto transaction, Transaction::begin(path, how, adding.patience));
+  ASSIGN_OR_RETURN(auto transaction, Transaction::begin(path, how, adding.patience));
+  transaction.record();
   RETURN_IF_ERROR(store(transaction.connection(), prompt));
-  return transaction.commit();
+  const std::string changes = transaction.changeset();
+  RETURN_IF_ERROR(transaction.commit());
+  return changes.empty() ? std::vector<Effect>() : std::vector<Effect>{effect_of_rows(path, changes)};
 }
 
 std::string stored_prompt(std::string_view text) {

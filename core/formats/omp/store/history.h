@@ -13,8 +13,8 @@
 namespace arborfs::omp {
 
 /// As PromptHistory::add, for the database at this path. A new database gets mode 0600.
-Result<void> add_to_history(const std::string& path, const Prompt& prompt, const PromptHistory::Adding& adding,
-                            Disk& disk);
+Result<std::vector<Effect>> add_to_history(const std::string& path, const Prompt& prompt,
+                                           const PromptHistory::Adding& adding, Disk& disk);
 
 /// A prompt in the form in which omp 18 stores it; "" if nothing is left.
 std::string stored_prompt(std::string_view text);

@@ -26,7 +26,8 @@ class OmpHistoryWrites : public ::testing::Test {
  protected:
   Result<void> add(const std::string& text, const std::string& cwd = "", const std::string& session = "",
                    Disk& disk = Disk::real()) const {
-    return add_to_history(path, {0, text, cwd, session}, {}, disk);
+    auto done = add_to_history(path, {0, text, cwd, session}, {}, disk);
+    return done ? Result<void>() : Result<void>(done.error());
   }
   void expect_added(const std::string& text) const {
     const auto done = add(text, "/work/a", "s1");
