@@ -1,5 +1,6 @@
 #include "core/doctor/gone_folders.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -8,15 +9,17 @@
 #include <utility>
 
 #include "core/os/environment.h"
+#include "core/views/session_work.h"
 
 namespace arborfs {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBelowHome = 4;  // levels that are looked at
-constexpr int kBelowNearest = 2;
+constexpr int kLevels = 4;  // that are looked at
 constexpr std::size_t kMostFolders = 50'000;
+constexpr std::size_t kReadSessions = 3;  // of each folder that is gone
+constexpr std::size_t kFewestFiles = 3;
 
 bool is_folder(const std::string& path) {
   std::error_code failed;
@@ -75,8 +78,8 @@ class Namesakes {
   std::set<std::string> seen_;
 };
 
-/// Working directories and the number of sessions that were started in each.
-using StartedIn = std::map<std::string, std::size_t>;
+/// Working directories, and the sessions that were started in each.
+using StartedIn = std::map<std::string, std::vector<SessionPtr>>;
 
 Namesakes namesakes_of(const StartedIn& gone, const StartedIn& there, const std::string& home) {
   std::set<std::string> names;
@@ -100,9 +103,9 @@ Namesakes namesakes_of(const StartedIn& gone, const StartedIn& there, const std:
   }
   nearest.erase("/");  // which holds what is no folder of the user
   for (const std::string& folder : nearest) {
-    namesakes.add_below(folder, kBelowNearest);
+    namesakes.add_below(folder, kLevels);
   }
-  namesakes.add_below(home, kBelowHome);
+  namesakes.add_below(home, kLevels);
   return namesakes;
 }
 
@@ -122,6 +125,62 @@ std::pair<std::string, std::vector<std::string>> find_gone(const std::string& cw
   return {};
 }
 
+/// The highest folder above a working directory, or itself, that is gone.
+std::string highest_gone(const std::string& cwd) {
+  const auto all = with_those_above(cwd);
+  return *std::find_if_not(all.begin(), all.end(), is_folder);
+}
+
+/// The files below a folder that these sessions read or wrote, by their paths in it.
+std::set<std::string> files_below(const std::string& folder, std::vector<SessionPtr> sessions) {
+  std::sort(sessions.begin(), sessions.end(), [](const SessionPtr& one, const SessionPtr& other) {
+    return one->stat().mtime_ns > other->stat().mtime_ns;
+  });
+  sessions.resize(std::min(sessions.size(), kReadSessions));
+  std::set<std::string> files;
+  for (const SessionPtr& session : sessions) {
+    const auto work = session->refresh(Depth::index) ? session_work(*session) : Result<SessionWork>(SessionWork());
+    for (const FileWork& file : work ? work->files : std::vector<FileWork>()) {
+      if (file.path.starts_with(folder + "/")) {
+        files.insert(file.path.substr(folder.size()));
+      }
+    }
+  }
+  return files;
+}
+
+/// The folders that have the most of the files, if these are enough to tell.
+std::vector<std::string> folders_with(const std::set<std::string>& files, const std::set<std::string>& folders) {
+  std::vector<std::string> best;
+  std::size_t most = std::max(kFewestFiles, files.size() / 2 + 1);
+  for (const std::string& folder : files.size() < kFewestFiles ? std::set<std::string>() : folders) {
+    const auto count = static_cast<std::size_t>(std::count_if(files.begin(), files.end(), [&](const auto& file) {
+      std::error_code failed;
+      return fs::exists(folder + file, failed);
+    }));
+    if (count > most) {
+      best.clear();
+      most = count;
+    }
+    if (count == most) {
+      best.push_back(folder);
+    }
+  }
+  return best;
+}
+
+std::set<std::string> folders_in(const std::string& above) {
+  std::set<std::string> folders;
+  std::error_code failed;
+  for (fs::directory_iterator at(above, fs::directory_options::skip_permission_denied, failed);
+       !failed && at != fs::directory_iterator() && folders.size() < kMostFolders; at.increment(failed)) {
+    if (is_folder(at->path().string())) {
+      folders.insert(at->path().string());
+    }
+  }
+  return folders;
+}
+
 }  // namespace
 
 std::vector<GoneFolder> find_gone_folders(const CatalogView& view, const std::string& home) {
@@ -131,18 +190,32 @@ std::vector<GoneFolder> find_gone_folders(const CatalogView& view, const std::st
     const Header& header = session->head().header;
     if (header.cwd.starts_with('/') && (session->format().is_writable() || header.started_by.empty())) {
       const std::string cwd = normal_path(header.cwd);
-      ++(is_folder(cwd) ? there : gone)[cwd];
+      (is_folder(cwd) ? there : gone)[cwd].push_back(session);
     }
   }
   std::map<std::string, GoneFolder> found;
   const Namesakes namesakes = gone.empty() ? Namesakes(std::set<std::string>()) : namesakes_of(gone, there, home);
+  StartedIn unnamed;  // by the highest folder that is gone
   for (const auto& [cwd, sessions] : gone) {
     auto [path, others] = find_gone(cwd, namesakes);
-    if (!others.empty()) {
+    if (others.empty()) {
+      auto& all = unnamed[highest_gone(cwd)];
+      all.insert(all.end(), sessions.begin(), sessions.end());
+    } else {
       GoneFolder& folder = found[path];
       folder.path = path;
-      folder.sessions += sessions;
-      folder.namesakes = std::move(others);
+      folder.sessions += sessions.size();
+      folder.places = std::move(others);
+    }
+  }
+  for (const auto& [path, sessions] : unnamed) {
+    std::set<std::string> folders = folders_in(path.substr(0, path.rfind('/')));
+    for (const auto& [cwd, others] : there) {
+      folders.insert(cwd);
+    }
+    auto places = folders_with(files_below(path, sessions), folders);
+    if (!places.empty()) {
+      found[path] = {path, sessions.size(), std::move(places)};
     }
   }
   std::vector<GoneFolder> all;

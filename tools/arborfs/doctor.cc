@@ -151,9 +151,9 @@ class Doctor {
     for (const GoneFolder& gone : find_gone_folders(*catalog_.view(), home)) {
       std::string text = counted(gone.sessions, "session") + (gone.sessions == 1 ? " was" : " were") +
                          " started in this folder, which is gone; if the project moved, run:";
-      for (std::size_t i = 0; i < std::min(gone.namesakes.size(), kMostNamed); ++i) {
+      for (std::size_t i = 0; i < std::min(gone.places.size(), kMostNamed); ++i) {
         text += (i == 0 ? " arborfs relocate " : ", or: arborfs relocate ") + shell_quoted(gone.path) + " " +
-                shell_quoted(gone.namesakes[i]);
+                shell_quoted(gone.places[i]);
       }
       Finding note{"moved_project", visible_line(text, kLineLength)};
       note.is_note = true;

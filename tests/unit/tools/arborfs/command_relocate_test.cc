@@ -76,6 +76,35 @@ TEST_F(CommandRelocate, TheDoctorProposesIt) {
   EXPECT_THAT(out({"doctor"}), Not(HasSubstr("moved_project")));
 }
 
+// The folder has another name, so its files tell: most of those that the session worked on.
+TEST_F(CommandRelocate, TheDoctorKnowsARenamedFolderByItsFiles) {
+  const std::string gone = scratch.root() + "/gone/kites";
+  std::string rows;
+  for (const char* file : {"wing.cc", "tail.cc", "src/line.cc", "removed.cc"}) {
+    rows +=
+        R"({"type":"assistant","uuid":"b)" + std::to_string(rows.size()) +
+        R"(","parentUuid":"a","sessionId":"22222222-2222-4222-8222-222222222222","cwd":")" + gone +
+        R"(","timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"assistant","content":[{"type":"tool_use","id":"t)" +
+        std::to_string(rows.size()) + R"(","name":"Read","input":{"file_path":")" + gone + "/" + file + "\"}}]}}\n";
+  }
+  claude.write(
+      "../projects/-kites", "22222222-2222-4222-8222-222222222222",
+      R"({"type":"user","uuid":"a","parentUuid":null,"sessionId":"22222222-2222-4222-8222-222222222222","cwd":")" +
+          gone + R"(","timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":"fly"}})" + "\n" +
+          rows);
+  const auto touch = [](const fs::path& file) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "x";
+  };
+  touch(scratch.root() + "/gone/other/wing.cc");
+  touch(scratch.root() + "/gone/other/tail.cc");
+  EXPECT_THAT(out({"doctor"}), Not(HasSubstr(gone)));
+  for (const char* file : {"wing.cc", "tail.cc", "src/line.cc"}) {
+    touch(scratch.root() + "/gone/dragons/" + file);
+  }
+  EXPECT_THAT(out({"doctor"}), HasSubstr("arborfs relocate " + gone + " " + scratch.root() + "/gone/dragons"));
+}
+
 TEST_F(CommandRelocate, ATakenPlaceIsLeftAlone) {
   const std::string folder = out({"relocate", "-n", "--json", old(), now()});
   const fs::path first = omp.log("-old", "2026-02-16T10-20-30-000Z_a1");
