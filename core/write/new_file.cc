@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/os/temp_file.h"
 
 namespace arborfs {
@@ -37,6 +39,15 @@ std::string uuid_of(UuidBytes bytes, unsigned version) {
     uuid += kDigits[bytes[i] & 15U];
   }
   return uuid;
+}
+
+/// Of version 7.
+std::string uuid_with_time(UuidBytes bytes, std::int64_t time_ms) {
+  constexpr std::size_t kTimeBytes = 6;
+  for (std::size_t i = 0; i < kTimeBytes; ++i) {
+    bytes[i] = static_cast<unsigned char>(static_cast<std::uint64_t>(time_ms) >> 8 * (kTimeBytes - 1 - i));
+  }
+  return uuid_of(bytes, 7);
 }
 
 }  // namespace
@@ -89,13 +100,16 @@ Result<std::string> new_uuid() {
   return uuid_of(bytes, 4);
 }
 
+std::string uuid_of_time(std::int64_t time_ms, std::string_view content) {
+  const std::array<std::uint64_t, 2> hashes{xxh64(content), xxh64(std::string(content) + "\n")};
+  UuidBytes bytes{};
+  std::memcpy(bytes.data(), hashes.data(), bytes.size());
+  return uuid_with_time(bytes, time_ms);
+}
+
 Result<std::string> new_uuid_of_time(std::int64_t time_ms) {
-  constexpr std::size_t kTimeBytes = 6;
-  ASSIGN_OR_RETURN(auto bytes, random_bytes());
-  for (std::size_t i = 0; i < kTimeBytes; ++i) {
-    bytes[i] = static_cast<unsigned char>(static_cast<std::uint64_t>(time_ms) >> 8 * (kTimeBytes - 1 - i));
-  }
-  return uuid_of(bytes, 7);
+  ASSIGN_OR_RETURN(const auto bytes, random_bytes());
+  return uuid_with_time(bytes, time_ms);
 }
 
 }  // namespace arborfs

@@ -33,5 +33,7 @@ void remove_leftovers(Disk& disk, const Dir& folder, const std::function<bool(st
 Result<std::string> new_uuid();
 /// The same of version 7, which begins with a time, in milliseconds since 1970. Errors: io.
 Result<std::string> new_uuid_of_time(std::int64_t time_ms);
+/// The same, but always the same one for the same content.
+std::string uuid_of_time(std::int64_t time_ms, std::string_view content);
 
 }  // namespace arborfs

@@ -31,12 +31,13 @@ Result<std::optional<T>> if_there(Result<T> found) {
   return found.error().code == Errc::not_found ? Result<std::optional<T>>(std::nullopt) : found.error();
 }
 
-Result<bool> has_name(const std::optional<Dir>& folder, const std::string& name) {
-  if (!folder) {
-    return false;
-  }
-  ASSIGN_OR_RETURN(const auto st, if_there(folder->stat(name)));
+Result<bool> has_name(const Dir& folder, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto st, if_there(folder.stat(name)));
   return st.has_value();
+}
+
+Result<bool> has_name(const std::optional<Dir>& folder, const std::string& name) {
+  return folder ? has_name(*folder, name) : false;
 }
 
 /// The old and the new folder of the session's log, as far as they are there.
@@ -112,6 +113,34 @@ Result<void> copy_part(const File& file, std::uint64_t from, std::uint64_t end, 
   return {};
 }
 
+/// Not for a file that is there with this text already.
+Result<void> make_file(Disk& disk, const Dir& folder, const Edit& edit, bool sync) {
+  ASSIGN_OR_RETURN(const bool is_there, has_name(folder, edit.file));
+  if (is_there) {
+    return {};
+  }
+  remove_leftovers(disk, folder);
+  ASSIGN_OR_RETURN(const auto draft, TempFile::create(disk, folder, kPrivate));
+  RETURN_IF_ERROR(draft->write(edit.after));
+  RETURN_IF_ERROR(draft->finish(false));
+  RETURN_IF_ERROR(disk.set_mtime(draft->fd(), edit.time_ns));
+  RETURN_IF_ERROR(sync ? disk.sync(draft->fd()) : Result<void>());
+  RETURN_IF_ERROR(draft->publish(folder, edit.file, Disk::Existing::keep));
+  return sync ? disk.sync_folder(folder) : Result<void>();
+}
+
+Result<void> remove_file(Disk& disk, const Dir& folder, const Edit& edit, bool sync) {
+  ASSIGN_OR_RETURN(const bool is_there, has_name(folder, edit.file));
+  if (!is_there) {
+    return {};
+  }
+  FileStat seen;
+  ASSIGN_OR_RETURN(const auto file, File::open_in(folder, edit.file, &seen));
+  RETURN_IF_ERROR(is_to_be_made(file, seen.size, edit));
+  RETURN_IF_ERROR(disk.remove(folder, edit.file));
+  return sync ? disk.sync_folder(folder) : Result<void>();
+}
+
 /// The file gets a successor with its attributes and its time.
 Result<void> make_edit(Disk& disk, const Dir& folder, const Edit& edit, bool sync) {
   FileStat seen;
@@ -182,6 +211,12 @@ void remove_empty_folder(const Store& store, const LogPlace& place) {
 }
 
 Result<void> make_steps(const Store& store, const Relocation& wanted, bool sync) {
+  for (const Edit& edit : wanted.edits) {
+    if (edit.makes_file()) {
+      ASSIGN_OR_RETURN(const auto folder, folder_of(store, wanted, edit));
+      RETURN_IF_ERROR(make_file(store.disk(), folder, edit, sync));
+    }
+  }
   RETURN_IF_ERROR(change_rows(wanted.rows, sync));
   if (!wanted.files.empty()) {
     ASSIGN_OR_RETURN(const auto from, if_there(store.folder(wanted.from)));
@@ -192,8 +227,11 @@ Result<void> make_steps(const Store& store, const Relocation& wanted, bool sync)
     }
   }
   for (const Edit& edit : wanted.edits) {
-    ASSIGN_OR_RETURN(const auto folder, folder_of(store, wanted, edit));
-    RETURN_IF_ERROR(make_edit(store.disk(), folder, edit, sync));
+    if (!edit.makes_file()) {
+      ASSIGN_OR_RETURN(const auto folder, folder_of(store, wanted, edit));
+      const auto make = edit.removes_file() ? remove_file : make_edit;
+      RETURN_IF_ERROR(make(store.disk(), folder, edit, sync));
+    }
   }
   return {};
 }
@@ -275,8 +313,9 @@ std::string relocation_text(const Relocation& made) {
   }
   json::Text edits = json::Text::array();
   for (const Edit& edit : made.edits) {
-    edits.item_json(
-        json::Text::array_of({edit.folder, edit.file, std::to_string(edit.offset), edit.before, edit.after}).str());
+    edits.item_json(json::Text::array_of({edit.folder, edit.file, std::to_string(edit.offset), edit.before, edit.after,
+                                          std::to_string(edit.time_ns)})
+                        .str());
   }
   return json::Text::object()
       .add_json("session", json::Text::array_of({made.agent, made.id, made.sessions}).str())
@@ -319,9 +358,11 @@ Result<Relocation> read_relocation(std::string_view text) {
   }
   for (skim::Cursor at(skim::member(text, "edits")); at.next();) {
     std::string offset;
+    std::string time;
     Edit& edit = made.edits.emplace_back();
-    texts(at.value(), {&edit.folder, &edit.file, &offset, &edit.before, &edit.after});
+    texts(at.value(), {&edit.folder, &edit.file, &offset, &edit.before, &edit.after, &time});
     number(offset, edit.offset);
+    number(time, edit.time_ns);
   }
   return is_valid ? Result<Relocation>(std::move(made))
                   : Result<Relocation>(Errc::corrupt, "what was relocated cannot be read");
@@ -334,6 +375,10 @@ Result<void> check_relocation(const Store& store, const Relocation& wanted) {
   }
   for (const Edit& edit : wanted.edits) {
     ASSIGN_OR_RETURN(const auto folder, folder_of(store, wanted, edit));
+    ASSIGN_OR_RETURN(const bool is_there, has_name(folder, edit.file));
+    if (!is_there && (edit.makes_file() || edit.removes_file())) {
+      continue;
+    }
     FileStat seen;
     ASSIGN_OR_RETURN(const auto file, File::open_in(folder, edit.file, &seen));
     RETURN_IF_ERROR(is_to_be_made(file, seen.size, edit));

@@ -36,14 +36,19 @@ class FolderMove {
 };
 
 struct Relocation {
-  /// A text in a file. If one of both is "", the other is the file's end.
+  /// A text in a file. If one of both is "", the other is the file's end; at the offset 0 it is all of the file, which
+  /// is made before the rows change, or removed after that.
   struct Edit {
     std::string folder;  // absolute; "" for the folder of the session's log
     std::string file;
     std::uint64_t offset = 0;
     std::string before;
     std::string after;
+    std::int64_t time_ns = 0;  // the modification time of a file that is made
     bool operator==(const Edit&) const = default;
+
+    [[nodiscard]] bool makes_file() const { return offset == 0 && before.empty(); }
+    [[nodiscard]] bool removes_file() const { return offset == 0 && after.empty(); }
   };
   /// A text in a row of a database. A row with another text stays as it is. The names are made of a-z and `_`.
   struct Row {

@@ -65,6 +65,15 @@ Result<TurnEnd> turn_end(const SegmentsLog& thread, const std::optional<EntryPla
   }
 }
 
+std::string payload_based_on(std::string payload, const TurnEnd& from) {
+  const std::string base = json::Text::object()
+                               .add("thread_id", from.segment)
+                               .add("end_ordinal_exclusive", from.ordinal)
+                               .add("end_byte_offset", from.offset)
+                               .str();
+  return skim::set_member(std::move(payload), "history_base", base);
+}
+
 /// That of the thread's first segment, with another base.
 Result<std::string> segment_payload(const SegmentsLog& thread, const TurnEnd& from) {
   const auto own = std::find_if(thread.segments().begin(), thread.segments().end(),
@@ -74,12 +83,7 @@ Result<std::string> segment_payload(const SegmentsLog& thread, const TurnEnd& fr
   if (line == nullptr || !is_object(line->text)) {
     return Error{Errc::read_only, "the first line of the thread's file cannot be read"};
   }
-  const std::string base = json::Text::object()
-                               .add("thread_id", from.segment)
-                               .add("end_ordinal_exclusive", from.ordinal)
-                               .add("end_byte_offset", from.offset)
-                               .str();
-  return skim::set_member(std::string(skim::member(line->text, "payload")), "history_base", base);
+  return payload_based_on(std::string(skim::member(line->text, "payload")), from);
 }
 
 Result<std::uint64_t> turns_after(const LogIndex& index, Ordinal leaf, Ordinal entry) {

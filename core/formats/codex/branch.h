@@ -29,7 +29,9 @@ struct EntryPlace {
 /// of reading.
 Result<TurnEnd> turn_end(const SegmentsLog& thread, const std::optional<EntryPlace>& entry);
 
-/// The first line of a segment of the thread that goes on from there. Errors: those of reading.
+/// What a segment's first line has under "payload", with another base.
+std::string payload_based_on(std::string payload, const TurnEnd& from);
+/// The same, of a segment of the thread that goes on from there. Errors: those of reading.
 Result<std::string> segment_payload(const SegmentsLog& thread, const TurnEnd& from);
 
 /// How many turns a legacy thread drops so that this entry is its leaf, kNoEntry for none. Errors: invalid_argument if

@@ -231,6 +231,14 @@ Result<std::vector<Effect>> add_thread(const ThreadStore& store, const NewThread
   return effects;
 }
 
+Result<std::string> path_in_row(const ThreadStore& store, const std::string& thread) {
+  RETURN_IF_ERROR(known_database(store.paths().agent_dir));
+  ASSIGN_OR_RETURN(const auto looking, begin_change(store.paths().agent_dir, false));
+  ASSIGN_OR_RETURN(auto row, looking.connection().query("SELECT rollout_path FROM threads WHERE id = ?1", thread));
+  ASSIGN_OR_RETURN(const bool has_row, row.step());
+  return has_row ? Result<std::string>(std::string(row.text(0))) : Result<std::string>(no_row(thread));
+}
+
 Result<void> check_path(const ThreadStore& store, const std::string& thread, const ThreadNow& now) {
   RETURN_IF_ERROR(known_database(store.paths().agent_dir));
   return now.row.is_known ? Result<void>() : Result<void>(no_row(thread));

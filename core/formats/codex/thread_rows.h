@@ -37,6 +37,8 @@ Result<std::vector<Effect>> add_thread(const ThreadStore& store, const NewThread
 /// The path of the database with the rows of threads. Errors: not_found; unsupported for a schema that is not known.
 Result<std::string> known_database(const std::string& home);
 
+/// The path of the active segment, as the row of the thread has it. Errors: as set_name().
+Result<std::string> path_in_row(const ThreadStore& store, const std::string& thread);
 /// Fails as set_path() would fail.
 Result<void> check_path(const ThreadStore& store, const std::string& thread, const ThreadNow& now);
 /// Says which segment of a thread Codex goes on with (C7). Returns what changed. Errors: as set_name().

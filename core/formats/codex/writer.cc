@@ -119,9 +119,9 @@ Result<void> check_not_needed(const ThreadStore& store, const std::string& threa
                    "; remove these first"};
 }
 
-/// Codex finds the end of a base by its place in the file, which a longer or shorter first line changes (H6). Errors:
-/// invalid_argument if a segment is based on the thread's active one.
-Result<void> check_no_base(const ThreadStore& store, const std::string& thread, const std::string& active) {
+/// True if a segment is based on the thread's active one. Codex finds the end of a base by its place in the file, which
+/// a longer or shorter first line changes (H6).
+Result<bool> is_a_base(const ThreadStore& store, const std::string& thread, const std::string& active) {
   std::vector<std::string> threads = store.based_on(thread);
   threads.push_back(thread);
   SegmentOpener opener(store.paths().agent_dir, SegmentOpener::Use::once);
@@ -131,22 +131,17 @@ Result<void> check_no_base(const ThreadStore& store, const std::string& thread, 
       ASSIGN_OR_RETURN(const auto log, opener.open(file));
       ASSIGN_OR_RETURN(const auto head, read_head(*log));
       if (head.base && head.base->segment == active) {
-        return Error{
-            Errc::invalid_argument,
-            "the history of " + (other == thread ? "a branch of it" : "the thread " + other) +
-                " begins in its file, which must not change then; go on with a fork: arborfs fork --to codex " +
-                thread};
+        return true;
       }
     }
   }
-  return {};
+  return false;
 }
 
-/// The first line of a thread whose folders moved (H6).
-std::string moved_meta(std::string_view line, const FolderMove& move, const std::string& cwd) {
+/// What the first line of a segment has under "payload", once the thread's folders moved (H6).
+std::string moved_payload(std::string payload, const FolderMove& move, const std::string& cwd) {
   constexpr std::string_view kWorkRoots = "runtime_workspace_roots";
-  std::string payload =
-      skim::set_member(std::string(skim::member(line, "payload")), "cwd", json::stringify_string(cwd));
+  payload = skim::set_member(std::move(payload), "cwd", json::stringify_string(cwd));
   if (const std::string_view roots = skim::member(payload, kWorkRoots); !roots.empty()) {
     json::Text moved = json::Text::array();
     for (skim::Cursor root(roots); root.next();) {
@@ -155,7 +150,26 @@ std::string moved_meta(std::string_view line, const FolderMove& move, const std:
     }
     payload = skim::set_member(payload, kWorkRoots, moved.str());
   }
-  return skim::set_member(std::string(line), "payload", payload);
+  return payload;
+}
+
+/// A segment in which a thread goes on after all of its active one, in the same folder and with the same time. It is
+/// the same one for each run, so that a relocation that was killed is completed by the next.
+Result<Relocation::Edit> next_segment(const SegmentFile& active, const Dir& folder, std::string_view payload) {
+  ASSIGN_OR_RETURN(const auto log, LogFile::open(folder, active.file));
+  ASSIGN_OR_RETURN(const auto size, log->size());
+  ASSIGN_OR_RETURN(const auto end, read_end(*log, active.name.segment, true));
+  const std::string based = payload_based_on(std::string(payload), {active.name.segment, true, true, end.next, size});
+  const std::int64_t time_ms = active.stat.mtime_ns / 1'000'000;
+  const std::string id = uuid_of_time(time_ms, active.name.segment + based);
+  NewRecords records(active.name.thread, {id, true, end.next});
+  RETURN_IF_ERROR(records.add_record("session_meta", based, time_ms));
+  return Relocation::Edit{"",
+                          "rollout-" + active.name.time + "-" + active.name.thread + "_" + id + ".jsonl",
+                          0,
+                          "",
+                          records.lines(),
+                          active.stat.mtime_ns};
 }
 
 /// An item of a thread that is neither the harness's nor the developer's, which Codex adds again.
@@ -470,15 +484,25 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
                  "the thread's file is compressed, or does not begin with a session_meta record; "
                  "resume the thread once in Codex"};
   }
-  RETURN_IF_ERROR(check_no_base(store, thread, now.active.name.segment));
+  ASSIGN_OR_RETURN(const bool is_base, is_a_base(store, thread, now.active.name.segment));
   const std::string folder = home + "/" + now.active.folder;
   ASSIGN_OR_RETURN(const auto dir, Dir::open_root(folder));
   ASSIGN_OR_RETURN(const auto file, File::open_in(dir, now.active.file));
   ASSIGN_OR_RETURN(const auto start, file.read(0, kLongestHead));
   const std::string line = start.substr(0, start.find('\n'));
-  wanted.edits.push_back(edit_of(0, line, moved_meta(line, move, wanted.cwd_after), folder));
-  wanted.edits.back().file = now.active.file;
-  if (const auto database = known_database(home); database && now.row.is_known) {
+  const std::string payload = moved_payload(std::string(skim::member(line, "payload")), move, wanted.cwd_after);
+  const auto database = known_database(home);
+  if (is_base) {
+    ASSIGN_OR_RETURN(const auto path, path_in_row(store, thread));
+    ASSIGN_OR_RETURN(auto next, next_segment(now.active, dir, payload));
+    next.folder = folder;
+    wanted.rows.push_back({*database, "threads", "id", thread, "rollout_path", path, folder + "/" + next.file});
+    wanted.edits.push_back(std::move(next));
+  } else {
+    wanted.edits.push_back(edit_of(0, line, skim::set_member(line, "payload", payload), folder));
+    wanted.edits.back().file = now.active.file;
+  }
+  if (database && now.row.is_known) {
     wanted.rows.push_back({*database, "threads", "id", thread, "cwd", wanted.cwd_before, wanted.cwd_after});
   }
   return wanted;

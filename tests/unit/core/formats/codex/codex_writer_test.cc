@@ -577,6 +577,29 @@ TEST_F(CodexBranches, ANewSegmentGoesBackToTheEndOfATurn) {
   EXPECT_THAT(stage_.context(), ::testing::AllOf(HasSubstr("four"), HasSubstr("six"), Not(HasSubstr("five"))));
 }
 
+// A base ends at a place in the file, so a thread in whose file another segment begins goes on in a new one.
+TEST_F(CodexBranches, AThreadWithABranchInItsFileIsRelocatedByANewSegment) {
+  ASSERT_TRUE(branch("#2"));
+  const std::string branched = path_in_row(stage_);
+  ASSERT_TRUE(branch("#4"));
+  const std::string old_path = path_in_row(stage_);
+  const std::string context = stage_.context();
+  const auto moved = stage_.writer().relocate(stage_.session(kPaginated), {"/work", "/moved"});
+  ASSERT_TRUE(moved) << moved.error().message;
+  const std::string path = path_in_row(stage_);
+  EXPECT_NE(path, old_path);
+  EXPECT_EQ(fs::last_write_time(path), fs::last_write_time(old_path));
+  EXPECT_THAT(CodexStage::read(path), ::testing::AllOf(HasSubstr(R"("cwd":"/moved")"), HasSubstr(R"("history_base")")));
+  stage_.start();
+  EXPECT_EQ(stage_.context(), context);
+  EXPECT_EQ(stage_.session(kPaginated)->head().header.cwd, "/moved");
+  ASSERT_TRUE(append("five"));
+  EXPECT_THAT(CodexStage::read(path), HasSubstr("five"));
+  const auto kept = stage_.writer().put_back({*moved});
+  EXPECT_FALSE(kept);
+  EXPECT_THAT(CodexStage::read(path), HasSubstr("five"));
+}
+
 TEST_F(CodexBranches, TheRootDropsAllTurns) {
   const auto moved = branch("root");
   ASSERT_TRUE(moved) << moved.error().message;
