@@ -166,14 +166,16 @@ Result<void> Writer::check(const SessionPtr& session, bool force) {
 }
 
 Result<void> Writer::check_quiet(const SessionPtr& session, bool force) const {
-  if (force || settings_.write_live) {
-    return {};
+  const auto found = force ? std::nullopt : held_by(session);
+  return found ? Result<void>(session_is_live(*found)) : Result<void>();
+}
+
+std::optional<Liveness> Writer::held_by(const SessionPtr& session) const {
+  if (settings_.write_live) {
+    return std::nullopt;
   }
   const Liveness found = check_liveness(*session, catalog_, *AgentLook::now(session->store()));
-  if (found.state == Liveness::State::quiet) {
-    return {};
-  }
-  return session_is_live(found);
+  return found.state == Liveness::State::quiet ? std::nullopt : std::optional(found);
 }
 
 Result<void> Writer::check_allows_delete() const {
@@ -429,7 +431,9 @@ Result<Relocation> Writer::relocate(const SessionPtr& session, const FolderMove&
 
 Result<void> Writer::check_made(const SessionPtr& session, const Relocation& wanted) {
   RETURN_IF_ERROR(check_no_link(session->store(), session->place()));
-  RETURN_IF_ERROR(check_quiet(session, false));
+  if (const auto found = held_by(session)) {
+    return Error{Errc::busy, liveness_words(*found) + "; end that program first"};
+  }
   return arborfs::check_relocation(session->store(), wanted);
 }
 

@@ -34,6 +34,7 @@
 #include "core/base/unique_fd.h"
 #include "core/os/file.h"
 #include "core/session/catalog.h"
+#include "core/session/liveness.h"
 #include "core/store/prompt_history.h"
 #include "core/store/store_parts.h"
 #include "core/write/conversation.h"
@@ -360,6 +361,8 @@ class Writer {
   /// lock, or only wants to know.
   [[nodiscard]] virtual Result<Relocation> describe_relocation(const SessionPtr& session, const FolderMove& move);
   [[nodiscard]] bool syncs() const { return settings_.durability == Durability::synced; }
+  /// The agent that may have the session open; nothing if none has, and with live=write.
+  [[nodiscard]] std::optional<Liveness> held_by(const SessionPtr& session) const;
   /// Errors: busy if an agent may have the session open; not if `force` is set, nor with live=write.
   [[nodiscard]] Result<void> check_quiet(const SessionPtr& session, bool force) const;
   /// Errors: not_permitted unless allow_delete.
