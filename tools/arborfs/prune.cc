@@ -143,7 +143,7 @@ void print_json(const PrunePlan& plan, bool dry_run, Terminal& io) {
   io.out << terminal_safe_json(all.str()) << "\n";
 }
 
-void print_words(const PrunePlan& plan, bool dry_run, Terminal& io) {
+void print_words(const PrunePlan& plan, const Retention& retention, bool dry_run, Terminal& io) {
   for (const Old& old : plan.old) {
     io.out << (dry_run ? "would remove " : "removed ") << old.description;
     if (!old.judged.children.empty()) {
@@ -156,7 +156,8 @@ void print_words(const PrunePlan& plan, bool dry_run, Terminal& io) {
   std::string reasons;
   for (const auto& [fate, word] : kKept) {
     if (plan.count(fate) > 0) {
-      reasons += (reasons.empty() ? ": " : ", ") + std::to_string(plan.count(fate)) + " " + word;
+      reasons += (reasons.empty() ? ": " : ", ") + std::to_string(plan.count(fate)) + " " +
+                 (fate == Fate::newest ? "of the newest " + std::to_string(retention.keep_count) : word);
     }
   }
   io.out << reasons << "\n";
@@ -196,7 +197,7 @@ int run_prune(const CommandLine& line, Terminal& io) {
     const Operations::Together together((*catalog)->operations(), "prune");
     remove_old(plan, *writer, retention, io);
   }
-  line.json ? print_json(plan, line.dry_run, io) : print_words(plan, line.dry_run, io);
+  line.json ? print_json(plan, line.dry_run, io) : print_words(plan, retention, line.dry_run, io);
   for (const auto& [of, why] : plan.refused) {
     fail(io, {Errc::io, described(of) + ": " + why});
   }

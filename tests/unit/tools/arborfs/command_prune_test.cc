@@ -55,11 +55,11 @@ class CommandPruneTest : public ::arborfs::testing::WritingTest {
 TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
   EXPECT_EQ(run({"prune", "--keep-count=2", "-n"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr("would remove " + id_of(4) + " (words)\n"));
-  EXPECT_THAT(out(), HasSubstr("3 sessions would be removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
+  EXPECT_THAT(out(), HasSubstr("3 sessions would be removed, 3 kept: 1 young, 1 of the newest 2, 1 labelled\n"));
   EXPECT_EQ(left(), "01234");
   EXPECT_EQ(run({"prune", "--keep-count=2"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr("removed " + id_of(4) + " (words)\n"));
-  EXPECT_THAT(out(), HasSubstr("3 sessions removed, 3 kept: 1 young, 1 newest, 1 labelled\n"));
+  EXPECT_THAT(out(), HasSubstr("3 sessions removed, 3 kept: 1 young, 1 of the newest 2, 1 labelled\n"));
   EXPECT_EQ(left(), "01");
   EXPECT_EQ(run({"trash"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr("  words  ")) << "the first message of a session without a title";
@@ -75,7 +75,7 @@ TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
 
 TEST_F(CommandPruneTest, DefaultsKeepFiftySessions) {
   EXPECT_EQ(run({"prune"}), kDone) << err();
-  EXPECT_THAT(out(), HasSubstr("0 sessions removed, 6 kept: 1 young, 5 newest\n"));
+  EXPECT_THAT(out(), HasSubstr("0 sessions removed, 6 kept: 1 young, 5 of the newest 50\n"));
   EXPECT_EQ(left(), "01234");
 }
 
