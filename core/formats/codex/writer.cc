@@ -153,13 +153,12 @@ std::string moved_payload(std::string payload, const FolderMove& move, const std
   return payload;
 }
 
-/// A segment in which a thread goes on after all of its active one, in the same folder and with the same time. It is
-/// the same one for each run, so that a relocation that was killed is completed by the next.
-Result<Relocation::Edit> next_segment(const SegmentFile& active, const Dir& folder, std::string_view payload) {
-  ASSIGN_OR_RETURN(const auto log, LogFile::open(folder, active.file));
-  ASSIGN_OR_RETURN(const auto size, log->size());
-  ASSIGN_OR_RETURN(const auto end, read_end(*log, active.name.segment, true));
-  const std::string based = payload_based_on(std::string(payload), {active.name.segment, true, true, end.next, size});
+/// A segment in which a thread goes on after all of its active one, whose content is `log`, in the same folder and with
+/// the same time. It is the same one for each run, so that a relocation that was killed is completed by the next.
+Result<Relocation::Edit> next_segment(const SegmentFile& active, const LogSource& log, std::string payload) {
+  ASSIGN_OR_RETURN(const auto size, log.size());
+  ASSIGN_OR_RETURN(const auto end, read_end(log, active.name.segment, true));
+  const std::string based = payload_based_on(std::move(payload), {active.name.segment, true, true, end.next, size});
   const std::int64_t time_ms = active.stat.mtime_ns / 1'000'000;
   const std::string id = uuid_of_time(time_ms, active.name.segment + based);
   NewRecords records(active.name.thread, {id, true, end.next});
@@ -479,22 +478,23 @@ Result<Relocation> Writer::describe_relocation(const SessionPtr& session, const 
   const std::string& home = store.paths().agent_dir;
   ASSIGN_OR_RETURN(auto wanted, start_relocation(*session, move));
   ASSIGN_OR_RETURN(const auto now, store.thread_now(thread));
-  if (now.active.name.is_compressed || now.kind == RolloutKind::none) {
+  if (now.kind == RolloutKind::none || (now.active.name.is_compressed && now.kind != RolloutKind::paginated)) {
     return Error{Errc::read_only,
-                 "the thread's file is compressed, or does not begin with a session_meta record; "
+                 "the thread's file is an old one that is compressed, or does not begin with a session_meta record; "
                  "resume the thread once in Codex"};
   }
   ASSIGN_OR_RETURN(const bool is_base, is_a_base(store, thread, now.active.name.segment));
+  SegmentOpener opener(home, SegmentOpener::Use::lasting);
+  ASSIGN_OR_RETURN(const auto log, opener.open(now.active));
+  ASSIGN_OR_RETURN(const std::uint64_t size, log->size());
+  ASSIGN_OR_RETURN(const auto start, log->read(0, std::min(size, kLongestHead)));
   const std::string folder = home + "/" + now.active.folder;
-  ASSIGN_OR_RETURN(const auto dir, Dir::open_root(folder));
-  ASSIGN_OR_RETURN(const auto file, File::open_in(dir, now.active.file));
-  ASSIGN_OR_RETURN(const auto start, file.read(0, kLongestHead));
   const std::string line = start.substr(0, start.find('\n'));
   const std::string payload = moved_payload(std::string(skim::member(line, "payload")), move, wanted.cwd_after);
   const auto database = known_database(home);
-  if (is_base) {
+  if (is_base || now.active.name.is_compressed) {
     ASSIGN_OR_RETURN(const auto path, path_in_row(store, thread));
-    ASSIGN_OR_RETURN(auto next, next_segment(now.active, dir, payload));
+    ASSIGN_OR_RETURN(auto next, next_segment(now.active, *log, payload));
     next.folder = folder;
     wanted.rows.push_back({*database, "threads", "id", thread, "rollout_path", path, folder + "/" + next.file});
     wanted.edits.push_back(std::move(next));

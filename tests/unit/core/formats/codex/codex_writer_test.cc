@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <array>
 #include <regex>
@@ -598,6 +599,29 @@ TEST_F(CodexBranches, AThreadWithABranchInItsFileIsRelocatedByANewSegment) {
   const auto kept = stage_.writer().put_back({*moved});
   EXPECT_FALSE(kept);
   EXPECT_THAT(CodexStage::read(path), HasSubstr("five"));
+}
+
+// Codex compresses what was idle for a week, which is most of a project that moves.
+TEST_F(CodexBranches, ACompressedThreadIsRelocatedByANewSegment) {
+  const std::string plain = path_in_row(stage_);
+  const std::string text = CodexStage::read(plain);
+  std::string compressed(ZSTD_compressBound(text.size()), '\0');
+  compressed.resize(ZSTD_compress(compressed.data(), compressed.size(), text.data(), text.size(), 3));
+  std::ofstream(plain + ".zst", std::ios::binary) << compressed;
+  fs::remove(plain);
+  stage_.start();
+  const std::string context = stage_.context();
+  const auto moved = stage_.writer().relocate(stage_.session(kPaginated), {"/work", "/moved"});
+  ASSERT_TRUE(moved) << moved.error().message;
+  const std::string path = path_in_row(stage_);
+  EXPECT_THAT(CodexStage::read(path), HasSubstr(R"("end_byte_offset":)" + std::to_string(text.size()) + "}"));
+  stage_.start();
+  EXPECT_EQ(stage_.context(), context);
+  EXPECT_EQ(stage_.session(kPaginated)->head().header.cwd, "/moved");
+  ASSERT_TRUE(stage_.writer().put_back({*moved}));
+  EXPECT_EQ(path_in_row(stage_), plain);
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(CodexStage::read(plain + ".zst"), compressed);
 }
 
 TEST_F(CodexBranches, TheRootDropsAllTurns) {
