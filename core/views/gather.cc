@@ -6,18 +6,13 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/base/cancellation.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/hash.h"
 #include "core/base/threads.h"
 #include "core/base/wanted.h"
-#include "core/entry/record_renderer.h"
-#include "core/entry/text.h"
-#include "core/entry/usage.h"
 #include "core/json/date.h"
-#include "core/log/log_reader.h"
 #include "core/os/environment.h"
+#include "core/views/spent.h"
 #include "core/views/stats.h"
 
 namespace arborfs::stats {
@@ -28,180 +23,6 @@ namespace {
 /// sessions.
 constexpr std::size_t kBatch = 16;
 constexpr std::string_view kUnknown = "unknown";
-
-/// The usage of a message.
-struct Spent {
-  std::int64_t time_ms = 0;
-  std::uint64_t hash = 0;  // of the facts that it shares with its copies in other sessions
-  std::string model;       // "" if no model answered
-  Usage usage;
-  bool may_grow = false;            // UsageReport::may_grow
-  std::optional<std::size_t> kept;  // UsageLedger::Added::kept
-  bool is_computed = false;         // its cost, from prices
-};
-
-/// The usage of a session.
-struct SessionSpent {
-  std::vector<Spent> messages;
-  std::optional<double> whole_cost;  // what its log tells of the session as a whole beyond its messages
-  std::int64_t last_ms = 0;          // the newest time of its entries
-  bool is_in_starters = false;       // the session that started this one tells a cost, which has that of this one
-};
-
-/// An entry as the index has it, copied so that no lock is held while it is read.
-struct Candidate {
-  EntryType type = EntryType::none;
-  std::uint64_t offset = 0;
-  std::uint64_t length = 0;
-  std::int64_t time_ms = 0;
-};
-
-struct Candidates {
-  std::shared_ptr<const LogSource> log;
-  std::vector<Candidate> entries;
-  DialectNumber dialect{};
-  std::optional<double> session_cost;
-};
-
-/// An entry without a time has that of the previous one.
-Result<Candidates> candidates_of(const Session& session) {
-  ASSIGN_OR_RETURN(const auto guard, session.read_index());
-  const LogIndex& index = guard.index();
-  Candidates found{guard.log(), {}, index.dialect(), index.header().cost};
-  std::int64_t time = json::parse_date(index.header().timestamp).value_or(session.mtime_ns() / 1'000'000);
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    const Entry& entry = index.entry(ordinal);
-    time = entry.timestamp_ms == Entry::kNoTime ? time : entry.timestamp_ms;
-    found.entries.push_back({entry.type, entry.offset, index.length(ordinal), time});
-  }
-  return found;
-}
-
-std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::string& request) {
-  std::string text(agent);
-  if (!request.empty()) {
-    return xxh64(text + '\n' + request);
-  }
-  text += '\n' + std::to_string(spent.time_ms) + '\n' + spent.model;
-  const Usage& usage = spent.usage;
-  for (const double number : {usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost}) {
-    text += '\n' + (std::isnan(number) ? std::string("-") : std::to_string(number));
-  }
-  return xxh64(text);
-}
-
-/// Reads one session; records of the same request count once.
-class SessionReader {
- public:
-  SessionReader(const SessionPtr& session, const Options& options, bool is_in_starters)
-      : session_(session), options_(options) {
-    spent_.is_in_starters = is_in_starters;
-  }
-
-  Result<SessionSpent> read() {
-    const Session::Use use(session_);
-    RETURN_IF_ERROR(session_->refresh(Depth::index));
-    ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_));
-    for (const Candidate& one : candidates.entries) {
-      if (Cancellation::is_requested()) {
-        return Error{Errc::interrupted, "the sum was cancelled"};
-      }
-      RETURN_IF_ERROR(take(candidates, one));
-    }
-    return settle(candidates);
-  }
-
- private:
-  Result<void> take(const Candidates& candidates, const Candidate& one) {
-    if (one.length > kMaxRenderedEntry) {
-      return {};
-    }
-    ASSIGN_OR_RETURN(const auto raw, candidates.log->read(one.offset, one.length));
-    auto told = session_->format().renderer->usage(one.type, raw);
-    if (!told || !counts(told->report.usage, candidates.dialect)) {
-      return {};
-    }
-    Usage& usage = told->report.usage;
-    usage.counts_in = 0;
-    if (usage.cost == 0 && tokens_told(usage) == 0) {
-      usage.cost = untold_usage().cost;  // another program spent the tokens, and its cost is unknown
-    }
-    const UsageLedger::Added added = ledger_.add(told->report);
-    if (!added.is_new) {
-      return {};
-    }
-    if (told->model.empty()) {
-      ASSIGN_OR_RETURN(told->model, model_at(*candidates.log, one.offset));
-    }
-    Spent spent{one.time_ms, 0, std::move(told->model), told->report.usage, told->report.may_grow, added.kept};
-    spent.hash = hash_of(spent, session_->agent(), told->request);
-    if (!names_model(spent.model)) {
-      spent.model.clear();
-    }
-    spent_.messages.push_back(std::move(spent));
-    return {};
-  }
-
-  /// The model that a record before this offset sets; "" if there is none.
-  Result<std::string> model_at(const LogSource& log, std::uint64_t offset) {
-    if (!changes_) {
-      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, Cancellation::token()));
-    }
-    const auto next = std::partition_point(changes_->begin(), changes_->end(),
-                                           [&](const auto& change) { return change.offset < offset; });
-    return next == changes_->begin() ? std::string() : std::prev(next)->model;
-  }
-
-  /// Some records count in some dialects only.
-  static bool counts(const Usage& usage, DialectNumber dialect) {
-    return usage.counts_in == 0 || (usage.counts_in >> static_cast<unsigned>(dialect) & 1U) != 0;
-  }
-
-  /// Takes what all records together tell.
-  SessionSpent settle(const Candidates& candidates) {
-    const auto amounts = ledger_.amounts();
-    double cost = 0;
-    for (Spent& spent : spent_.messages) {
-      spent.usage = spent.kept ? amounts[*spent.kept] : spent.usage;
-      cost += std::isnan(spent.usage.cost) ? 0 : spent.usage.cost;
-      if (!candidates.session_cost && !spent_.is_in_starters) {
-        compute_cost(spent);
-      }
-    }
-    std::erase_if(spent_.messages, [](const Spent& spent) { return spent.kept && !is_told(spent.usage); });
-    if (candidates.session_cost && !candidates.entries.empty()) {
-      spent_.whole_cost = std::max(0.0, *candidates.session_cost - cost);
-      const auto newest =
-          std::max_element(candidates.entries.begin(), candidates.entries.end(),
-                           [](const Candidate& a, const Candidate& b) { return a.time_ms < b.time_ms; });
-      spent_.last_ms = newest->time_ms;
-    }
-    return std::move(spent_);
-  }
-
-  void compute_cost(Spent& spent) const {
-    const auto cost =
-        lacks_cost(spent.usage) ? options_.prices->cost_of(spent.model, spent.usage) : std::optional<double>();
-    spent.is_computed = cost.has_value();
-    spent.usage.cost = cost.value_or(spent.usage.cost);
-  }
-
-  const SessionPtr& session_;
-  const Options& options_;
-  UsageLedger ledger_;
-  std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
-  SessionSpent spent_;
-};
-
-/// Evicts data that was loaded only for the sum.
-Result<SessionSpent> read_session(const SessionPtr& session, const Options& options, bool is_in_starters) {
-  const bool was_loaded = session->has(Depth::index);
-  auto spent = SessionReader(session, options, is_in_starters).read();
-  if (!was_loaded) {
-    session->evict();
-  }
-  return spent;
-}
 
 Addend addend_of(const Spent& spent, const SessionSpent& all) {
   const bool is_without = !all.whole_cost && !all.is_in_starters && lacks_cost(spent.usage);
@@ -300,7 +121,7 @@ class Counter {
     const Header header = of.session->head().header;
     const double own = *all.whole_cost - copied_cost(of.session->store_number(), header, all);
     costs_[{of.session->store_number(), header.id}] = *all.whole_cost;
-    Spent whole{all.last_ms, 0, "", addend_of_cost(*all.whole_cost).usage, false, std::nullopt};
+    Spent whole{kNoEntry, all.last_ms, 0, "", addend_of_cost(*all.whole_cost).usage, false, std::nullopt};
     whole.hash = hash_of(whole, of.session->agent(), "");
     if (counted_.insert(whole.hash).second) {
       count(of, all.last_ms, all.messages.empty() ? "" : all.messages.back().model, addend_of_cost(own));
@@ -377,7 +198,7 @@ class StartersWithCost {
 }  // namespace
 
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
-  ASSIGN_OR_RETURN(const auto all, read_session(session, options, false));
+  ASSIGN_OR_RETURN(const auto all, session_spent(session, *options.prices, false));
   SessionUse use;
   for (const Spent& spent : all.messages) {
     use.row.add(addend_of(spent, all));
@@ -401,7 +222,7 @@ Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
     std::vector<Result<SessionSpent>> read(std::min(kBatch, sessions.size() - first), SessionSpent());
     parallel_for(read.size(), [&](std::size_t i) {
       const SessionPtr& session = sessions[first + i].session;
-      read[i] = wanted() ? read_session(session, options, starters.have(*session))
+      read[i] = wanted() ? session_spent(session, *options.prices, starters.have(*session))
                          : Result<SessionSpent>(Error{Errc::interrupted, "the sum is no longer needed"});
       options.step();
     });

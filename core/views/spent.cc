@@ -1,0 +1,175 @@
+#include "core/views/spent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
+#include "core/json/date.h"
+#include "core/log/log_reader.h"
+
+namespace arborfs::stats {
+namespace {
+
+/// An entry as the index has it, copied so that no lock is held while it is read.
+struct Candidate {
+  Ordinal ordinal = kNoEntry;
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::int64_t time_ms = 0;
+};
+
+struct Candidates {
+  std::shared_ptr<const LogSource> log;
+  std::vector<Candidate> entries;
+  DialectNumber dialect{};
+  std::optional<double> session_cost;
+};
+
+/// An entry without a time has that of the previous one.
+Result<Candidates> candidates_of(const Session& session) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const LogIndex& index = guard.index();
+  Candidates found{guard.log(), {}, index.dialect(), index.header().cost};
+  std::int64_t time = json::parse_date(index.header().timestamp).value_or(session.mtime_ns() / 1'000'000);
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    const Entry& entry = index.entry(ordinal);
+    time = entry.timestamp_ms == Entry::kNoTime ? time : entry.timestamp_ms;
+    found.entries.push_back({ordinal, entry.type, entry.offset, index.length(ordinal), time});
+  }
+  return found;
+}
+
+/// Reads one session; records of the same request count once.
+class SessionReader {
+ public:
+  SessionReader(const SessionPtr& session, const Prices& prices, bool is_in_starters)
+      : session_(session), prices_(prices) {
+    spent_.is_in_starters = is_in_starters;
+  }
+
+  Result<SessionSpent> read() {
+    const Session::Use use(session_);
+    RETURN_IF_ERROR(session_->refresh(Depth::index));
+    ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_));
+    for (const Candidate& one : candidates.entries) {
+      if (Cancellation::is_requested()) {
+        return Error{Errc::interrupted, "the sum was cancelled"};
+      }
+      RETURN_IF_ERROR(take(candidates, one));
+    }
+    return settle(candidates);
+  }
+
+ private:
+  Result<void> take(const Candidates& candidates, const Candidate& one) {
+    if (one.length > kMaxRenderedEntry) {
+      return {};
+    }
+    ASSIGN_OR_RETURN(const auto raw, candidates.log->read(one.offset, one.length));
+    auto told = session_->format().renderer->usage(one.type, raw);
+    if (!told || !counts(told->report.usage, candidates.dialect)) {
+      return {};
+    }
+    Usage& usage = told->report.usage;
+    usage.counts_in = 0;
+    if (usage.cost == 0 && tokens_told(usage) == 0) {
+      usage.cost = untold_usage().cost;  // another program spent the tokens, and its cost is unknown
+    }
+    const UsageLedger::Added added = ledger_.add(told->report);
+    if (!added.is_new) {
+      return {};
+    }
+    if (told->model.empty()) {
+      ASSIGN_OR_RETURN(told->model, model_at(*candidates.log, one.offset));
+    }
+    Spent spent{one.ordinal,        one.time_ms,           0,         std::move(told->model),
+                told->report.usage, told->report.may_grow, added.kept};
+    spent.hash = hash_of(spent, session_->agent(), told->request);
+    if (!names_model(spent.model)) {
+      spent.model.clear();
+    }
+    spent_.messages.push_back(std::move(spent));
+    return {};
+  }
+
+  /// The model that a record before this offset sets; "" if there is none.
+  Result<std::string> model_at(const LogSource& log, std::uint64_t offset) {
+    if (!changes_) {
+      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, Cancellation::token()));
+    }
+    const auto next = std::partition_point(changes_->begin(), changes_->end(),
+                                           [&](const auto& change) { return change.offset < offset; });
+    return next == changes_->begin() ? std::string() : std::prev(next)->model;
+  }
+
+  /// Some records count in some dialects only.
+  static bool counts(const Usage& usage, DialectNumber dialect) {
+    return usage.counts_in == 0 || (usage.counts_in >> static_cast<unsigned>(dialect) & 1U) != 0;
+  }
+
+  /// Takes what all records together tell.
+  SessionSpent settle(const Candidates& candidates) {
+    const auto amounts = ledger_.amounts();
+    double cost = 0;
+    for (Spent& spent : spent_.messages) {
+      spent.usage = spent.kept ? amounts[*spent.kept] : spent.usage;
+      cost += std::isnan(spent.usage.cost) ? 0 : spent.usage.cost;
+      if (!candidates.session_cost && !spent_.is_in_starters) {
+        compute_cost(spent);
+      }
+    }
+    std::erase_if(spent_.messages, [](const Spent& spent) { return spent.kept && !is_told(spent.usage); });
+    if (candidates.session_cost && !candidates.entries.empty()) {
+      spent_.whole_cost = std::max(0.0, *candidates.session_cost - cost);
+      const auto newest =
+          std::max_element(candidates.entries.begin(), candidates.entries.end(),
+                           [](const Candidate& a, const Candidate& b) { return a.time_ms < b.time_ms; });
+      spent_.last_ms = newest->time_ms;
+    }
+    return std::move(spent_);
+  }
+
+  void compute_cost(Spent& spent) const {
+    const auto cost = lacks_cost(spent.usage) ? prices_.cost_of(spent.model, spent.usage) : std::optional<double>();
+    spent.is_computed = cost.has_value();
+    spent.usage.cost = cost.value_or(spent.usage.cost);
+  }
+
+  const SessionPtr& session_;
+  const Prices& prices_;
+  UsageLedger ledger_;
+  std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
+  SessionSpent spent_;
+};
+
+}  // namespace
+
+std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::string& request) {
+  std::string text(agent);
+  if (!request.empty()) {
+    return xxh64(text + '\n' + request);
+  }
+  text += '\n' + std::to_string(spent.time_ms) + '\n' + spent.model;
+  const Usage& usage = spent.usage;
+  for (const double number : {usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost}) {
+    text += '\n' + (std::isnan(number) ? std::string("-") : std::to_string(number));
+  }
+  return xxh64(text);
+}
+
+Result<SessionSpent> session_spent(const SessionPtr& session, const Prices& prices, bool is_in_starters) {
+  const bool was_loaded = session->has(Depth::index);
+  auto spent = SessionReader(session, prices, is_in_starters).read();
+  if (!was_loaded) {
+    session->evict();
+  }
+  return spent;
+}
+
+}  // namespace arborfs::stats
