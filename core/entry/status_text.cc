@@ -283,6 +283,7 @@ the name of its log; for agents other than omp and pi the agent's name precedes 
     tree.txt           a drawing of the whole tree: branches, labels, the leaf
     files.tsv          the files that the agent's tools read, edited and wrote
     commands.txt       the commands that they ran, as a script
+    trajectory.json    the conversation up to the leaf in the format ATIF-v1.7, for tools of evaluation and training
     usage.json         tokens and cost
     wait               `cat wait` returns when the turn in progress has ended, with a line that says how; not with -o ro
     status.json        whether an agent uses the session, damage, other problems of the log

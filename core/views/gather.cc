@@ -24,6 +24,19 @@ namespace {
 constexpr std::size_t kBatch = 16;
 constexpr std::string_view kUnknown = "unknown";
 
+/// Evicts data that was loaded only for the sum.
+Result<SessionSpent> read_session(const SessionPtr& session, const Options& options, bool is_in_starters) {
+  const bool was_loaded = session->has(Depth::index);
+  const Session::Use use(session);
+  const auto refreshed = session->refresh(Depth::index);
+  auto spent =
+      refreshed ? session_spent(*session, *options.prices, is_in_starters) : Result<SessionSpent>(refreshed.error());
+  if (!was_loaded) {
+    session->evict();
+  }
+  return spent;
+}
+
 Addend addend_of(const Spent& spent, const SessionSpent& all) {
   const bool is_without = !all.whole_cost && !all.is_in_starters && lacks_cost(spent.usage);
   return {spent.usage, 1, is_without ? 1 : 0, spent.is_computed ? 1 : 0, spent.is_computed ? spent.usage.cost : 0};
@@ -198,7 +211,7 @@ class StartersWithCost {
 }  // namespace
 
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
-  ASSIGN_OR_RETURN(const auto all, session_spent(session, *options.prices, false));
+  ASSIGN_OR_RETURN(const auto all, read_session(session, options, false));
   SessionUse use;
   for (const Spent& spent : all.messages) {
     use.row.add(addend_of(spent, all));
@@ -222,7 +235,7 @@ Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {
     std::vector<Result<SessionSpent>> read(std::min(kBatch, sessions.size() - first), SessionSpent());
     parallel_for(read.size(), [&](std::size_t i) {
       const SessionPtr& session = sessions[first + i].session;
-      read[i] = wanted() ? session_spent(session, *options.prices, starters.have(*session))
+      read[i] = wanted() ? read_session(session, options, starters.have(*session))
                          : Result<SessionSpent>(Error{Errc::interrupted, "the sum is no longer needed"});
       options.step();
     });

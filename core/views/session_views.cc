@@ -20,6 +20,7 @@
 #include "core/session/view_cache.h"
 #include "core/views/session_facts.h"
 #include "core/views/session_work.h"
+#include "core/views/trajectory.h"
 
 namespace arborfs {
 
@@ -346,6 +347,17 @@ ContentResult make_commands(const ViewRequest& request) {
   return literal_content(commands_text(work));
 }
 
+ContentResult make_trajectory(const ViewRequest& request) {
+  std::vector<StartedSession> started;
+  const auto view = request.catalog.view();
+  if (const auto children = view->children.find(request.session.number()); children != view->children.end()) {
+    for (const auto& [name, session] : children->second->sessions) {
+      started.push_back({session->head().header.id, "children/" + name + "/trajectory.json"});
+    }
+  }
+  return trajectory(request.session, started);
+}
+
 constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
@@ -360,6 +372,7 @@ constexpr std::array kRows = {
     ViewRow{"tree.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_tree, "tree"},
     ViewRow{"files.tsv", Depth::index, Validity::epoch, MadeFrom::entries, make_files},
     ViewRow{"commands.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_commands},
+    ViewRow{"trajectory.json", Depth::details, Validity::epoch, MadeFrom::entries, make_trajectory},
     ViewRow{"usage.json", Depth::details, Validity::epoch, MadeFrom::memory, make_usage, "usage"},
     ViewRow{"status.json", Depth::details, Validity::text, MadeFrom::memory, make_status, "status"},
     ViewRow{"startup.json", Depth::head, Validity::text, MadeFrom::memory, make_startup, "startup.json", nullptr,

@@ -48,15 +48,13 @@ Result<Candidates> candidates_of(const Session& session) {
 /// Reads one session; records of the same request count once.
 class SessionReader {
  public:
-  SessionReader(const SessionPtr& session, const Prices& prices, bool is_in_starters)
+  SessionReader(const Session& session, const Prices& prices, bool is_in_starters)
       : session_(session), prices_(prices) {
     spent_.is_in_starters = is_in_starters;
   }
 
   Result<SessionSpent> read() {
-    const Session::Use use(session_);
-    RETURN_IF_ERROR(session_->refresh(Depth::index));
-    ASSIGN_OR_RETURN(const auto candidates, candidates_of(*session_));
+    ASSIGN_OR_RETURN(const auto candidates, candidates_of(session_));
     for (const Candidate& one : candidates.entries) {
       if (Cancellation::is_requested()) {
         return Error{Errc::interrupted, "the sum was cancelled"};
@@ -72,7 +70,7 @@ class SessionReader {
       return {};
     }
     ASSIGN_OR_RETURN(const auto raw, candidates.log->read(one.offset, one.length));
-    auto told = session_->format().renderer->usage(one.type, raw);
+    auto told = session_.format().renderer->usage(one.type, raw);
     if (!told || !counts(told->report.usage, candidates.dialect)) {
       return {};
     }
@@ -90,7 +88,7 @@ class SessionReader {
     }
     Spent spent{one.ordinal,        one.time_ms,           0,         std::move(told->model),
                 told->report.usage, told->report.may_grow, added.kept};
-    spent.hash = hash_of(spent, session_->agent(), told->request);
+    spent.hash = hash_of(spent, session_.agent(), told->request);
     if (!names_model(spent.model)) {
       spent.model.clear();
     }
@@ -101,7 +99,7 @@ class SessionReader {
   /// The model that a record before this offset sets; "" if there is none.
   Result<std::string> model_at(const LogSource& log, std::uint64_t offset) {
     if (!changes_) {
-      ASSIGN_OR_RETURN(changes_, session_->format().reader->model_changes(log, Cancellation::token()));
+      ASSIGN_OR_RETURN(changes_, session_.format().reader->model_changes(log, Cancellation::token()));
     }
     const auto next = std::partition_point(changes_->begin(), changes_->end(),
                                            [&](const auto& change) { return change.offset < offset; });
@@ -141,7 +139,7 @@ class SessionReader {
     spent.usage.cost = cost.value_or(spent.usage.cost);
   }
 
-  const SessionPtr& session_;
+  const Session& session_;
   const Prices& prices_;
   UsageLedger ledger_;
   std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
@@ -163,13 +161,8 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
   return xxh64(text);
 }
 
-Result<SessionSpent> session_spent(const SessionPtr& session, const Prices& prices, bool is_in_starters) {
-  const bool was_loaded = session->has(Depth::index);
-  auto spent = SessionReader(session, prices, is_in_starters).read();
-  if (!was_loaded) {
-    session->evict();
-  }
-  return spent;
+Result<SessionSpent> session_spent(const Session& session, const Prices& prices, bool is_in_starters) {
+  return SessionReader(session, prices, is_in_starters).read();
 }
 
 }  // namespace arborfs::stats

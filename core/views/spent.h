@@ -37,8 +37,8 @@ struct SessionSpent {
 /// Equal for the copies of a message in sessions of the agent. `request`: EntryUsage::request.
 std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::string& request);
 
-/// Reads the log. A message for which nothing tells a cost has that of the prices, unless the session as a whole tells
-/// one or `is_in_starters`. Evicts data that was loaded only for this. Errors: stale, io; interrupted once cancelled.
-Result<SessionSpent> session_spent(const SessionPtr& session, const Prices& prices, bool is_in_starters = false);
+/// Reads the log; needs Depth::index. A message for which nothing tells a cost has that of the prices, unless the
+/// session as a whole tells one or `is_in_starters`. Errors: stale, io; interrupted once cancelled.
+Result<SessionSpent> session_spent(const Session& session, const Prices& prices, bool is_in_starters = false);
 
 }  // namespace arborfs::stats
