@@ -265,7 +265,8 @@ them; reading changes nothing in the logs.
 `search/` looks empty; open a folder named after a query. The folder `search/QUERY/` has a link to each session whose
 texts contain all words of the query, best first, `excerpts.md` with the matching passages, and `hits.json` with the same
 data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `tag:` `role:` `tool:`
-`label:` `after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks.
+`label:` `after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks. A slash in it
+is written `%2F`, as in `ls 'search/"src%2Fa.ts"'`: a shell takes what follows a slash for a name in a folder.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. In it, the file
 `cwd` has the full path, and `by-title/` has links such as `2026-02-16 fix-the-flaky-upload-test`. A session's folder has

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/columns.h"
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/text.h"
@@ -131,14 +133,16 @@ constexpr std::size_t kMaxLevels = 40;  // drawn; deeper ones are shown as a num
 constexpr std::size_t kWordColumns = 60;
 constexpr std::size_t kIdColumns = 40;
 constexpr std::size_t kLabelColumns = 80;
+constexpr std::size_t kShortId = 8;      // columns of an id on a screen
+constexpr std::size_t kRoomForIds = 60;  // columns of a screen on which lines have times and ids
 constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
 }  // namespace
 
 class TreeDrawing::Lines {
  public:
-  Lines(const LogIndex& index, Ordinal leaf)
-      : leaf_(leaf), is_talk_(index.size() + std::size_t{1}), continues_(is_talk_.size()) {
+  Lines(const LogIndex& index, Ordinal leaf, TreeLook look)
+      : look_(std::move(look)), leaf_(leaf), is_talk_(index.size() + std::size_t{1}), continues_(is_talk_.size()) {
     for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
       is_talk_[ordinal] = is_talk(index, ordinal) || index.is_aside(ordinal);
       continues_[ordinal] = index.parent(ordinal) == kNoEntry && before_for_people(index, ordinal) != kNoEntry;
@@ -160,10 +164,10 @@ class TreeDrawing::Lines {
       if (next_ < nodes) {
         const Place& place = places_[next_];
         const Place& parent = place.parent == kNoNode ? roots_ : places_[place.parent];
-        indent(place.level, is_branch(place, parent), parent.last_child == next_, out);
-        line(index, tree_.nodes[next_].ordinal, first_words, "", out);
+        const std::string lines = indent(place.level, is_branch(place, parent), parent.last_child == next_);
+        line(index, tree_.nodes[next_].ordinal, first_words, {lines, ""}, out);
       } else {
-        line(index, tree_.unreachable[next_ - nodes], first_words, "  (not reachable from any root)", out);
+        line(index, tree_.unreachable[next_ - nodes], first_words, {"", "  (not reachable from any root)"}, out);
       }
     }
     return next_ < all;
@@ -211,42 +215,96 @@ class TreeDrawing::Lines {
 
   static std::string key_of(const EntryId& id) { return (id.kind == EntryId::Kind::string ? "s" : "o") + id.text; }
 
-  void indent(std::size_t level, bool branches, bool is_last, std::string& out) {
+  std::string indent(std::size_t level, bool branches, bool is_last) {
+    constexpr std::size_t kLevelColumns = 3;
     if (branches) {
       goes_on_.resize(std::max(goes_on_.size(), level));
     }
+    std::string out;
+    const std::size_t most = look_.width == 0 ? kMaxLevels : std::min(kMaxLevels, look_.width / (3 * kLevelColumns));
     const std::size_t above = branches ? level - 1 : level;
-    for (std::size_t i = 0; i < std::min(above, kMaxLevels); ++i) {
+    for (std::size_t i = 0; i < std::min(above, most); ++i) {
       out += goes_on_[i] ? "│  " : "   ";
     }
-    if (above > kMaxLevels) {
-      out += "(+" + std::to_string(above - kMaxLevels) + ") ";
+    if (above > most) {
+      out += "(+" + std::to_string(above - most) + ") ";
     }
     if (branches) {
       out += is_last ? "└─ " : "├─ ";
       goes_on_[level - 1] = !is_last;
     }
+    return out;
   }
 
-  void line(const LogIndex& index, Ordinal ordinal, const FirstWords& first_words, std::string_view remark,
+  using Part = TreeLook::Part;
+  struct Piece {
+    Part part = Part::plain;
+    std::string text;
+  };
+  struct Around {
+    std::string before;
+    std::string_view remark;
+  };
+
+  void line(const LogIndex& index, Ordinal ordinal, const FirstWords& first_words, const Around& around,
             std::string& out) {
-    out += names::padded(ordinal) + " " + visible_line(index.role(ordinal), kIdColumns);
+    const bool is_narrow = look_.width > 0 && look_.width < kRoomForIds;
     const EntryId id = index.id(ordinal);
-    if (id.kind != EntryId::Kind::missing) {
-      out += " " + visible_line(id.text, kIdColumns);
+    std::vector<Piece> pieces{{Part::plain, around.before}, {Part::number, names::padded(ordinal)}};
+    if (look_.has_times && !is_narrow && index.entry(ordinal).timestamp_ms != Entry::kNoTime) {
+      pieces.push_back({Part::time, " " + local_time(index.entry(ordinal).timestamp_ms, "%m-%d %H:%M")});
+    } else if (look_.has_times && !is_narrow) {
+      pieces.push_back({Part::time, std::string(std::size("02-16 10:20"), ' ')});
     }
-    const std::string words = visible_line(first_words(ordinal), kWordColumns);
-    if (!words.empty()) {
-      out += "  " + words;
+    pieces.push_back({Part::name, " " + visible_line(index.role(ordinal), kIdColumns)});
+    if (id.kind != EntryId::Kind::missing && !is_narrow) {
+      pieces.push_back({Part::id, " " + visible_line(id.text, look_.width == 0 ? kIdColumns : kShortId)});
     }
+    const std::size_t words_at = pieces.size();
+    const std::size_t most_words = std::max(kWordColumns, look_.width);
+    if (std::string words = visible_line(first_words(ordinal), most_words); !words.empty()) {
+      pieces.push_back({Part::plain, "  " + words});
+    }
+    const bool has_words = pieces.size() > words_at;
     const auto label = id.kind == EntryId::Kind::missing ? labels_.end() : labels_.find(key_of(id));
     if (label != labels_.end()) {
-      out += "  [" + label->second + "]";
+      pieces.push_back({Part::label, "  [" + label->second + "]"});
     }
-    out += remark;
-    out += ordinal == leaf_ ? "  <- leaf\n" : "\n";
+    if (!around.remark.empty()) {
+      pieces.push_back({Part::plain, std::string(around.remark)});
+    }
+    if (ordinal == leaf_) {
+      pieces.push_back({Part::leaf, "  <- leaf"});
+    }
+    if (look_.width > 0) {
+      fit(pieces, has_words ? words_at : pieces.size());
+    }
+    for (const Piece& piece : pieces) {
+      out +=
+          look_.colour && piece.part != Part::plain ? look_.colour(piece.part, piece.text, index, ordinal) : piece.text;
+    }
+    out += '\n';
   }
 
+  /// Cuts the words, which are the piece at `words`, if there are any, and then what is at the end of the line.
+  void fit(std::vector<Piece>& pieces, std::size_t words) const {
+    std::size_t all = 0;
+    for (const Piece& piece : pieces) {
+      all += columns_of(piece.text);
+    }
+    if (all > look_.width && words < pieces.size()) {
+      const std::size_t had = columns_of(pieces[words].text);
+      const std::size_t others = all - had;
+      pieces[words].text = others < look_.width ? cut(pieces[words].text, look_.width - others) : "";
+    }
+    std::size_t left = look_.width;
+    for (Piece& piece : pieces) {
+      piece.text = cut(piece.text, left);
+      left -= std::min(left, columns_of(piece.text));
+    }
+  }
+
+  const TreeLook look_;
   Ordinal leaf_;
   // By ordinal:
   std::vector<bool> is_talk_;    // of the conversation or of an aside
@@ -259,7 +317,8 @@ class TreeDrawing::Lines {
   std::vector<bool> goes_on_;  // by level: true if another sibling follows
 };
 
-TreeDrawing::TreeDrawing(const LogIndex& index, Ordinal leaf) : lines_(std::make_unique<Lines>(index, leaf)) {}
+TreeDrawing::TreeDrawing(const LogIndex& index, Ordinal leaf, TreeLook look)
+    : lines_(std::make_unique<Lines>(index, leaf, std::move(look))) {}
 
 TreeDrawing::~TreeDrawing() = default;
 

@@ -45,6 +45,15 @@ std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::v
 std::shared_ptr<const Content> build_transcript(std::vector<TranscriptStep> steps, std::shared_ptr<const LogSource> log,
                                                 const RecordRenderer& renderer);
 
+/// How a tree is drawn for a screen. The default is tree.txt.
+struct TreeLook {
+  std::size_t width = 0;   // columns; 0: no limit. The words are cut first; narrow lines have no ids
+  bool has_times = false;  // the local time of each entry, if a line has room for it
+  enum class Part : std::uint8_t { plain, number, time, name, id, label, leaf };
+  /// Colours a part of a line; null for none. It must not change the columns that the text takes.
+  std::function<std::string(Part part, const std::string& text, const LogIndex& index, Ordinal entry)> colour{};
+};
+
 /// The whole tree drawn with box characters: ordinal, role or type, id, the first words, labels in [..], `<- leaf`.
 /// A run of entries without a branch stays in one column. `first_words(ordinal)` gives one line of text.
 using FirstWords = std::function<std::string(Ordinal ordinal)>;
@@ -137,7 +146,7 @@ std::vector<std::string> whole_records(std::string_view damaged_bytes);
 class TreeDrawing {
  public:
   /// Takes the current labels of `index`. Marks `leaf`.
-  TreeDrawing(const LogIndex& index, Ordinal leaf);
+  TreeDrawing(const LogIndex& index, Ordinal leaf, TreeLook look = {});
   ~TreeDrawing();
   TreeDrawing(const TreeDrawing&) = delete;
   TreeDrawing& operator=(const TreeDrawing&) = delete;

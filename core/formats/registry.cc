@@ -6,6 +6,8 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/suggestion.h"
+#include "core/base/words.h"
 #include "core/doctor/examine.h"
 #include "core/formats/claude/belongings.h"
 #include "core/formats/claude/format.h"
@@ -155,11 +157,12 @@ const Agent* find_agent(std::string_view name) {
 }
 
 Error unknown_agent(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Agent& agent : kAgents) {
-    known += (known.empty() ? "" : ", ") + std::string(agent.name);
+    known.emplace_back(agent.name);
   }
-  return {Errc::invalid_argument, "unknown agent '" + std::string(name) + "'; the known agents are " + known};
+  return {Errc::invalid_argument, "unknown agent '" + std::string(name) + "'; the known agents are " +
+                                      join_words(known) + did_you_mean(nearest(std::string(name), known))};
 }
 
 /// True if both paths lead to the same folder, even through a link.

@@ -1,21 +1,29 @@
 #include "core/search/query.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/error.h"
-#include "core/json/date.h"
+#include "core/base/suggestion.h"
+#include "core/entry/text.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
+#include "core/search/period.h"
 
 namespace arborfs::search {
 
 namespace {
+
+constexpr std::string_view kFilters[] = {"agent", "project", "title", "tag",   "role",
+                                         "tool",  "label",   "after", "before"};
+constexpr std::size_t kShown = 40;  // characters of a word in an error
 
 /// One part of a query: a word or a phrase, perhaps with the name of a filter before it.
 struct Part {
   bool is_unwanted = false;
   std::string filter;
   std::string value;
+  bool is_open = false;  // its quotation mark is not closed
 };
 
 class Parts {
@@ -35,6 +43,7 @@ class Parts {
     if (rest_.front() != '"') {
       part.filter = take_filter();
     }
+    part.is_open = rest_.front() == '"' && rest_.find('"', 1) == std::string_view::npos;
     part.value = take_value();
     return part;
   }
@@ -46,8 +55,6 @@ class Parts {
     }
   }
   std::string take_filter() {
-    constexpr std::string_view kFilters[] = {"agent", "project", "title", "tag",   "role",
-                                             "tool",  "label",   "after", "before"};
     for (const std::string_view name : kFilters) {
       if (rest_.starts_with(name) && rest_.size() > name.size() + 1 && rest_[name.size()] == ':' &&
           rest_[name.size() + 1] != ':' && !json::is_space(rest_[name.size() + 1])) {
@@ -82,9 +89,9 @@ Result<void> set_once(std::string& filter, const Part& part, std::string value) 
 }
 
 Result<void> set_time(std::optional<std::int64_t>& filter, const Part& part) {
-  const auto time = json::parse_calendar_date(part.value);
+  const auto time = start_of(part.value);
   if (!time) {
-    return {Errc::invalid_argument, part.filter + ": needs a date such as 2026-02-16"};
+    return {Errc::invalid_argument, part.filter + ": " + no_time(part.value)};
   }
   if (filter) {
     return {Errc::invalid_argument, "the filter " + part.filter + ": may be given only once"};
@@ -128,6 +135,10 @@ Result<Query> parse_query(std::string_view text) {
   Query query;
   Parts parts(text);
   while (const auto part = parts.next()) {
+    if (part->is_open) {
+      return Error{Errc::invalid_argument, "the quotation mark before '" + visible_line(part->value, kShown) +
+                                               "' is not closed; write one behind the phrase, too"};
+    }
     if (!part->filter.empty()) {
       RETURN_IF_ERROR(take_filter(query, *part));
     } else if (!part->value.empty()) {
@@ -141,6 +152,31 @@ Result<Query> parse_query(std::string_view text) {
     return Error{Errc::invalid_argument, "the query has no word to search for"};
   }
   return query;
+}
+
+std::string query_named(std::string_view name) {
+  std::string query;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const std::string_view three = name.substr(at, 3);
+    const bool is_slash = three == "%2F" || three == "%2f";
+    const bool is_spelled = is_slash || three == "%25";
+    query += is_slash ? '/' : is_spelled ? '%' : name[at];
+    at += is_spelled ? 2 : 0;
+  }
+  return query;
+}
+
+std::string misspelt_filter(const Query& query) {
+  const std::vector<std::string> names(std::begin(kFilters), std::end(kFilters));
+  for (const std::string& word : query.wanted) {
+    const std::size_t colon = word.find(':');
+    const bool has_value = colon != std::string::npos && colon + 1 < word.size() && word[colon + 1] != '/';
+    const std::string name = word.substr(0, has_value ? colon : 0);
+    if (const std::string meant = nearest(name, names); !meant.empty() && meant != name) {
+      return "'" + visible_line(name, kShown) + ":' is no filter" + did_you_mean(meant + ":");
+    }
+  }
+  return "";
 }
 
 }  // namespace arborfs::search

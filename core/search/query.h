@@ -38,11 +38,18 @@ struct Query {
 inline constexpr std::size_t kMostQueryBytes = 1024;
 inline constexpr std::size_t kMostWords = 32;
 
-/// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T tag:T role:R tool:T label:L
-/// after:DATE
-/// before:DATE`. The value of a filter may be quoted. A word with another name before a colon is a word. Errors:
-/// invalid_argument (nothing to search for, not a date, a filter twice), not_utf8, too_large.
+/// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T tag:T role:R tool:T label:L after:TIME
+/// before:TIME`. The value of a filter may be quoted. A TIME is a word of period.h and means its beginning. A word with
+/// another name before a colon is a word. Errors: invalid_argument (nothing to search for, no time, a filter twice, a
+/// quotation mark that is not closed), not_utf8, too_large.
 Result<Query> parse_query(std::string_view text);
+
+/// The query that a folder in search/ is named after: %2F is a slash, and %25 a percent sign.
+std::string query_named(std::string_view name);
+
+/// For a query that finds nothing: `'tol:' is no filter; did you mean 'tool:'?` for the first word that begins with the
+/// misspelt name of a filter; "" if none does.
+std::string misspelt_filter(const Query& query);
 
 /// True once nobody needs the result of a search any more. Cheap; any thread.
 using IsOver = std::function<bool()>;

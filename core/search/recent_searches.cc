@@ -27,7 +27,7 @@ Result<Report> report_on(const Catalog& catalog, const std::string& text, const 
   options.left_out = hanging;
   ASSIGN_OR_RETURN(const Found found, search(catalog, query, options));
   if (found.matches.empty() && hanging.submounts.empty()) {
-    RETURN_IF_ERROR(check_role(catalog, query));
+    RETURN_IF_ERROR(explain_nothing(catalog, query));
   }
   return report_of(text, found, hanging);
 }

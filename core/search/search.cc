@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/base/wanted.h"
-#include "core/base/words.h"
 #include "core/entry/names.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
@@ -557,104 +555,6 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     return search_is_over();
   }
   return result;
-}
-
-namespace {
-
-constexpr std::size_t kMostShown = 20;        // roles; each custom type of a record is one
-constexpr std::size_t kCharactersShown = 40;  // of each word
-
-std::string shown(std::string_view word) {
-  return visible_line(word, kCharactersShown);
-}
-
-std::vector<std::string> agents_of_stores(const Catalog& catalog) {
-  std::vector<std::string> agents;
-  for (const auto& store : catalog.stores()) {
-    const std::string_view agent = store->format().agent;
-    if (std::find(agents.begin(), agents.end(), agent) == agents.end()) {
-      agents.emplace_back(agent);
-    }
-  }
-  return agents;
-}
-
-using Words = std::set<std::string, std::less<>>;
-
-void add_word(std::string_view word, Words& words) {
-  if (words.find(word) == words.end()) {
-    words.emplace(word);
-  }
-}
-
-/// What is known of the entries of some sessions.
-struct Roles {
-  Words shown;
-  Words own;  // the agents' own words for them
-};
-
-/// Adds those of the session's entries.
-void add_roles(Session& session, Roles& roles) {
-  if (!session.refresh(Depth::index)) {
-    return;
-  }
-  const auto guard = session.read();
-  const Ordinal count = guard ? guard->index().size() : kNoEntry;
-  for (Ordinal ordinal = 1; ordinal <= count; ++ordinal) {
-    add_word(guard->index().role(ordinal), roles.shown);
-    add_word(guard->index().name(ordinal), roles.own);
-  }
-}
-
-bool has_role(const Roles& roles, const std::string& wanted) {
-  const auto is_wanted = [&](const std::string& word) { return folded(word) == wanted; };
-  return std::any_of(roles.shown.begin(), roles.shown.end(), is_wanted) ||
-         std::any_of(roles.own.begin(), roles.own.end(), is_wanted);
-}
-
-}  // namespace
-
-Result<void> check_agent(const Catalog& catalog, const Query& query) {
-  for (const std::string& agent : query.tag.empty() ? std::vector<std::string>() : agents_of_stores(catalog)) {
-    RETURN_IF_ERROR(catalog.notes().of_agent(agent));
-  }
-  const auto agents = agents_of_stores(catalog);
-  if (query.agent.empty() || std::find(agents.begin(), agents.end(), query.agent) != agents.end() ||
-      catalog.view()->by_agent.contains(query.agent)) {
-    return {};
-  }
-  return {Errc::invalid_argument,
-          "no store of an agent '" + shown(query.agent) + "' is open; there are stores of " + join_words(agents)};
-}
-
-Result<void> check_role(const Catalog& catalog, const Query& query) {
-  if (query.role.empty()) {
-    return {};
-  }
-  const std::string wanted = folded(query.role);
-  Roles roles;
-  const auto view = catalog.view();
-  for (const ShownAt* shown_at : view->shown) {
-    const SessionPtr& session = shown_at->session();
-    if (!query.agent.empty() && session->agent() != query.agent) {
-      continue;
-    }
-    const Session::Use use(session);
-    if (Cancellation::is_requested()) {
-      return search_is_over();
-    }
-    add_roles(*session, roles);
-    if (has_role(roles, wanted)) {
-      return {};
-    }
-  }
-  std::vector<std::string> listed;
-  for (const std::string& role : roles.shown) {
-    listed.push_back(shown(role));
-  }
-  listed.resize(std::min(listed.size(), kMostShown));
-  return {Errc::invalid_argument, "no entry has the role '" + shown(query.role) + "'" +
-                                      (listed.empty() ? "" : "; there are entries of " + join_words(listed))};
 }
 
 }  // namespace arborfs::search

@@ -55,8 +55,10 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
 /// the agents of the open stores.
 Result<void> check_agent(const Catalog& catalog, const Query& query);
 
-/// Fails if the query names a role that no entry has; only sessions of the query's agent count. Reads their indexes
-/// until one has the role. Errors: invalid_argument, with the roles that there are; interrupted once cancelled.
-Result<void> check_role(const Catalog& catalog, const Query& query);
+/// For a query that finds nothing: fails if it names a role that no entry has, or a tool that no entry calls where
+/// another one is called that its user probably meant. Only sessions of the query's agent count. Reads their indexes
+/// until one has the role, and the newest records for the tools. Errors: invalid_argument, with the roles that there
+/// are, or the tool; interrupted once cancelled.
+Result<void> explain_nothing(const Catalog& catalog, const Query& query);
 
 }  // namespace arborfs::search

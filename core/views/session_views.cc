@@ -36,7 +36,7 @@ struct Place {
 };
 
 Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, const LogSource& log,
-                                               const std::vector<Place>& places) {
+                                               const std::vector<Place>& places, std::size_t columns) {
   std::vector<std::string> words;
   words.reserve(places.size());
   for (const auto& place : places) {
@@ -45,7 +45,7 @@ Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, c
       continue;
     }
     ASSIGN_OR_RETURN(auto raw, log.read(place.entry.offset, place.length));
-    words.push_back(renderer.first_words(place.entry.type, raw, kWordColumns));
+    words.push_back(renderer.first_words(place.entry.type, raw, columns));
   }
   return words;
 }
@@ -54,11 +54,12 @@ Result<std::vector<std::string>> collect_words(const RecordRenderer& renderer, c
 /// may take a guard of its own.
 class Making {
  public:
-  explicit Making(const Session::Guard& guard)
+  Making(const Session::Guard& guard, const TreeLook& look)
       : generation_(guard.generation_of(Session::Guard::kLastEntry)),
         log_(guard.log()),
         reader_(guard.index()),
-        drawing_(guard.index(), guard.leaf()),
+        drawing_(guard.index(), guard.leaf(), look),
+        columns_(std::max(kWordColumns, look.width)),
         size_(guard.index().size()) {}
 
   Result<std::shared_ptr<const Content>> finish(const Session& session) {
@@ -67,7 +68,7 @@ class Making {
       add_places(index, places);
       return reader_.read(index, kStep);
     });
-    auto words = done ? collect_words(*session.format().renderer, *log_, places)
+    auto words = done ? collect_words(*session.format().renderer, *log_, places, columns_)
                       : Result<std::vector<std::string>>(done.error());
     if (!words) {
       return words.error();
@@ -115,18 +116,19 @@ class Making {
   const std::shared_ptr<const LogSource> log_;
   TreeReader reader_;
   TreeDrawing drawing_;
+  const std::size_t columns_;  // of the first words
   const Ordinal size_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Content>> tree_document(const Session& session) {
+Result<std::shared_ptr<const Content>> tree_document(const Session& session, const TreeLook& look) {
   Result<std::shared_ptr<const Content>> made =
       Error{Errc::stale, "the session changed while its tree was drawn; try again"};
   for (int attempt = 0; attempt < kAttempts && !made && made.error().code == Errc::stale; ++attempt) {
     std::optional<Making> making;
     if (const auto guard = session.read()) {
-      making.emplace(*guard);
+      making.emplace(*guard, look);
     }
     if (!making) {
       break;

@@ -12,6 +12,7 @@
 
 #include "core/entry/content.h"
 #include "core/entry/text_sizes.h"
+#include "core/entry/views.h"
 #include "core/session/catalog.h"
 #include "core/session/session.h"
 #include "core/store/blob_store.h"
@@ -133,11 +134,11 @@ Result<std::shared_ptr<const Content>> blob_image(BlobStore& blobs, const std::s
 /// kernel never reads an empty file, and no reader would see the error.
 std::uint64_t shown_blob_size(const BlobStore& blobs, const std::string& hash);
 
-/// tree.txt: the tree with the first words of each entry, which takes one read of the log, as it was at the time of the
-/// call. Does not block other users of the session: takes its guard only for short steps, and does not draw entries
-/// that are appended meanwhile. Needs Depth::index. Above kMaxWorded entries the first words are left out; the tree is
-/// complete. Errors: stale, io; interrupted while the mount is being unmounted.
-Result<std::shared_ptr<const Content>> tree_document(const Session& session);
+/// tree.txt, or the tree in another look: the tree with the first words of each entry, which takes one read of the log,
+/// as it was at the time of the call. Does not block other users of the session: takes its guard only for short steps,
+/// and does not draw entries that are appended meanwhile. Needs Depth::index. Above kMaxWorded entries the first words
+/// are left out; the tree is complete. Errors: stale, io; interrupted while the mount is being unmounted.
+Result<std::shared_ptr<const Content>> tree_document(const Session& session, const TreeLook& look = {});
 inline constexpr std::uint32_t kMaxWorded = 100'000;
 
 }  // namespace arborfs

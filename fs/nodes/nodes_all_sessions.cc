@@ -147,12 +147,13 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 }
 
 Result<Child> lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
-  const auto query = search::parse_query(name);
+  const std::string text = search::query_named(name);
+  const auto query = search::parse_query(text);
   const bool is_query = !name.starts_with('.') && query;
   if (is_query) {
     RETURN_IF_ERROR(check_agent(state, *query));
   }
-  const std::uint32_t number = is_query ? state.searches.number_of(name) : 0;
+  const std::uint32_t number = is_query ? state.searches.number_of(text) : 0;
   return number != 0 ? Result<Child>(Child{NodeId(Kind::search_query, 0, number), CacheTtl::moment})
                      : Result<Child>(no_such_name());
 }

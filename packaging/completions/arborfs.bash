@@ -1,9 +1,9 @@
 # bash completion for arborfs
 
-# ids of the newest sessions, each with a tab and its title
+# ids of the sessions, the newest first, each with a tab and its title
 _arborfs_sessions() {
   printf 'latest\tthe session that was written last\n'
-  arborfs ls --json -n 200 "$@" 2>/dev/null | sed -n -e 's/,"title":"","firstMessage":/,"title":/' \
+  arborfs ls --json -n 0 "$@" 2>/dev/null | sed -n -e 's/,"title":"","firstMessage":/,"title":/' \
     -e 's/^{"session":"\([A-Za-z0-9_.@~%-]*\)",.*,"title":"\(\([^"\\]\|\\.\)*\)".*/\1\t\2/p'
 }
 
@@ -21,19 +21,34 @@ _arborfs_join_words() {
 }
 
 # Offers the sessions that begin with the current word, which may be AGENT:ID; if bash broke it, only ID is replaced.
+# If none does, those whose title has the word: an empty offer keeps bash from replacing it before one is left.
 # With several, bash shows the titles too; the words are not passed to compgen, which would expand them.
 _arborfs_offer_sessions() {
-  local session title before='' found=() titled=()
+  local session title before='' found=() titled=() word rows
   if [[ $cur == *:* ]]; then
     set -- "$@" --agent "${cur%%:*}"
     [[ ${COMP_WORDS[COMP_CWORD]} != "$cur" ]] || before=${cur%%:*}:
   fi
-  while IFS=$'\t' read -r session title; do
-    [[ $session == "${cur#*:}"* ]] || continue
-    session=$before$session
-    found+=("$session")
-    titled+=("$session  (${title:0:60})")
-  done < <(_arborfs_sessions "$@")
+  word=${cur#*:}
+  mapfile -t rows < <(_arborfs_sessions "$@")
+  for title in "${rows[@]}"; do
+    session=${title%%$'\t'*}
+    [[ $session == "$word"* ]] || continue
+    found+=("$before$session")
+    titled+=("$before$session  (${title:${#session}+1:60})")
+  done
+  if ((${#found[@]} == 0 && ${#word} > 2)); then
+    for title in "${rows[@]}"; do
+      session=${title%%$'\t'*}
+      [[ ${title,,} == *$'\t'*"${word,,}"* ]] || continue
+      found+=("$before$session")
+      titled+=("$before$session  (${title:${#session}+1:60})")
+    done
+    ((${#found[@]} < 2)) || {
+      found+=(' ')
+      titled+=(' ')
+    }
+  fi
   COMPREPLY=("${found[@]}")
   if ((${#found[@]} > 1)) && [[ ${COMP_TYPE-} == 63 ]]; then
     COMPREPLY=("${titled[@]}")
@@ -72,7 +87,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --tag | -d | --delete | --without | --redact-output)
+        --model | --provider | --parent-session | --text | --branch | --sort | --color | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --tag | -d | --delete | --without | --redact-output)
         option=${words[i++]}
         [[ ${words[i]} != = ]] || ((++i))
         if [[ $option == --store && ${words[i + 1]-} == = ]]; then
@@ -122,7 +137,19 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
       return
       ;;
-    -n | --limit | --title | --model | --provider | --keep-days | --keep-count | --days | --tool | --label)
+    --color)
+      mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
+      return
+      ;;
+    --sort)
+      mapfile -t COMPREPLY < <(compgen -W 'modified title project agent size cost' -- "$cur")
+      return
+      ;;
+    --branch)
+      mapfile -t COMPREPLY < <(compgen -W "$(_arborfs_entries "${given[0]-latest}" "${stores[@]}")" -- "$cur")
+      return
+      ;;
+    -n | --limit | --text | --title | --model | --provider | --keep-days | --keep-count | --days | --tool | --label)
       return
       ;;
     --to)
@@ -134,7 +161,7 @@ _arborfs() {
       return
       ;;
     --since | --until)
-      mapfile -t COMPREPLY < <(compgen -W 'today yesterday 1d 1w' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'today yesterday this-week last-week this-month last-month 1d 1w' -- "$cur")
       return
       ;;
     --state)
@@ -165,14 +192,15 @@ _arborfs() {
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
     trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
     umount | completion | skill) options='--json --help' ;;
-    ls) options='--json --store --agent-dir --limit --project --agent --since --until --state --model --tag --label --cost --size --children --quiet --help' ;;
-    search) options='--json --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
-    history) options='--json --store --agent-dir --limit --project --agent --help' ;;
+    ls) options='--json --color --store --agent-dir --sort --limit --project --agent --since --until --state --model --tag --label --cost --size --children --quiet --help' ;;
+    search) options='--json --color --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
+    history) options='--json --color --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
-    text) options='--json --store --agent-dir --code --help' ;;
-    stats) options='--json --store --agent-dir --by --since --until --in --project --agent --help' ;;
-    resume) options='--json --store --agent-dir --print --force --project --agent --help' ;;
-    append) options='--json --store --agent-dir --file --at --note --queue --force --durability --help' ;;
+    show | tree) options='--json --color --store --agent-dir --help' ;;
+    text) options='--json --color --store --agent-dir --code --branch --help' ;;
+    stats) options='--json --color --store --agent-dir --by --since --until --in --project --agent --help' ;;
+    resume) options='--json --store --agent-dir --print --list --force --project --agent --help' ;;
+    append) options='--json --store --agent-dir --text --file --at --note --queue --force --durability --help' ;;
     fork) options='--json --store --agent-dir --title --to --full --without --redact-output --force --durability --help' ;;
     branch) options='--json --store --agent-dir --pin --force --durability --help' ;;
     label | title | summary | archive | unarchive | pin | unpin) options='--json --store --agent-dir --force --durability --help' ;;

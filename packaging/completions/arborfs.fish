@@ -13,12 +13,12 @@ function __arborfs_stores
     end
 end
 
-# ids of the newest sessions, each with a tab and its title; after AGENT: those of that agent
+# ids of the sessions, the newest first, each with a tab and its title; after AGENT: those of that agent
 function __arborfs_sessions
     set -l agent (string match -r '^[a-z]+(?=:)' -- (commandline -ct))
     set -l before $agent:
     printf '%slatest\tthe session that was written last\n' $before
-    arborfs ls --json -n 200 --agent=$agent (__arborfs_stores) 2>/dev/null | string replace ',"title":"","firstMessage":' ',"title":' |
+    arborfs ls --json -n 0 --agent=$agent (__arborfs_stores) 2>/dev/null | string replace ',"title":"","firstMessage":' ',"title":' |
         string replace -rf '^\{"session":"([A-Za-z0-9_.@~%-]*)",.*?,"title":"((?:[^"\\\\]|\\\\.)*)".*' "$before"'$1\t$2'
 end
 
@@ -32,7 +32,7 @@ function __arborfs_given
             continue
         end
         switch $word
-            case --store --agent-dir --durability --at --file -f --title --to
+            case --store --agent-dir --durability --at --file -f --title --to --text --branch --color --sort
                 set skips 1
             case '-*'
             case '*'
@@ -141,6 +141,11 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -l cost -d 'Also show th
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all sessions'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats show tree text" -l color -x -a 'auto always never' -d 'Colour the output'
+complete -c arborfs -n "__fish_seen_subcommand_from ls" -l sort -x -a 'modified title project agent size cost' -d 'The order'
+complete -c arborfs -n "__fish_seen_subcommand_from text" -l branch -x -a '(__arborfs_entries)' -d 'Take the branch that ends at this entry'
+complete -c arborfs -n "__fish_seen_subcommand_from append" -l text -x -d 'The message'
+complete -c arborfs -n "__fish_seen_subcommand_from resume" -l list -d 'List the sessions of a choice'
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l print -d 'Print the command instead of running it'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l force -d 'Resume it even if an agent has the session open'

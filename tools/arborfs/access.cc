@@ -5,15 +5,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <sstream>
 
 #include "core/base/error.h"
+#include "core/base/suggestion.h"
 #include "core/entry/text.h"
+#include "core/json/utf8.h"
 #include "core/os/file.h"
 #include "core/os/state_dir.h"
 #include "core/views/session_views.h"
 #include "core/write/resolve_target.h"
 #include "fs/fuse/errno_map.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/markdown_colours.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -102,8 +107,75 @@ std::string home_of(const Terminal& io) {
   return user != nullptr ? user->pw_dir : "/";
 }
 
+namespace {
+
+constexpr std::size_t kNamedByWords = 500;  // sessions without a title whose opening words are looked at
+
+/// True if the name has all words of a text.
+bool has_words(const std::string& name, std::string_view text) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(" -_"), rest.size());
+    if (name.find(rest.substr(0, end)) == std::string::npos) {
+      return false;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return true;
+}
+
+/// Those whose title has the words of what the user named, else those whose id nearly begins with it.
+std::vector<Listed> probably_meant(const Catalog& catalog, const std::string& spelled) {
+  constexpr std::size_t kShortest = 3;
+  const auto all = all_sessions(catalog);
+  const std::string wanted = folded(spelled);
+  std::vector<Listed> meant;
+  for (std::size_t i = 0; i < all.size() && wanted.size() >= kShortest; ++i) {
+    const std::string title = all[i].session->title();
+    const bool is_read = title.empty() && i < kNamedByWords;
+    if (has_words(folded(is_read ? session_name(*all[i].session, kTitleCharacters) : title), wanted)) {
+      meant.push_back(all[i]);
+    }
+  }
+  if (!meant.empty() || wanted.size() <= kShortest) {
+    return meant;
+  }
+  std::vector<std::string> beginnings;  // of ids and of the words of titles
+  for (const Listed& of : all) {
+    beginnings.push_back(of.id.substr(0, wanted.size()));
+    std::istringstream words(folded(of.session->title()));
+    std::copy(std::istream_iterator<std::string>(words), {}, std::back_inserter(beginnings));
+  }
+  const std::string near = nearest(wanted, beginnings);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(meant), [&](const Listed& of) {
+    return !near.empty() && (of.id.starts_with(near) || folded(of.session->title()).find(near) != std::string::npos);
+  });
+  return meant;
+}
+
+/// The error about a session that is not found, with the words that were probably meant.
+Error with_suggestion(const Catalog& catalog, const std::string& spelled, const Error& error) {
+  const auto view = catalog.view();
+  std::vector<std::string> words{"latest"};
+  for (const auto& [agent, places] : view->by_agent) {
+    words.push_back(std::string(agent) + ":");
+  }
+  const std::size_t colon = spelled.find(':');
+  const std::string word = nearest(spelled.substr(0, colon == std::string::npos ? colon : colon + 1), words);
+  if (!word.empty() && (word == "latest") == (colon == std::string::npos) && !spelled.starts_with(word)) {
+    return {error.code,
+            error.message + did_you_mean(word + (colon == std::string::npos ? "" : spelled.substr(colon + 1)))};
+  }
+  const auto meant = spelled.find('/') == std::string::npos ? probably_meant(catalog, spelled) : std::vector<Listed>();
+  return meant.empty() ? error : Error{error.code, error.message + "; did you mean:" + session_lines(meant)};
+}
+
+}  // namespace
+
 Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled) {
   auto found = catalog.find(spelled);
+  if (!found && found.error().code == Errc::not_found) {
+    return with_suggestion(catalog, spelled, found.error());
+  }
   if (found || found.error().code != Errc::invalid_argument) {
     return found;
   }
@@ -259,12 +331,20 @@ std::string first_words(const Session& session, Ordinal ordinal, const Catalog& 
 
 Result<void> write_content(const Content& content, Form form, Terminal& io) {
   TerminalSafeJson filter;
+  MarkdownColours colours(io);
   for (std::uint64_t at = 0; at < content.size() && io.out; at += kPiece) {
     ASSIGN_OR_RETURN(auto piece, content.read(at, std::min(kPiece, content.size() - at)));
-    io.out << in_form(std::move(piece), form, filter);
+    if (form.coloured) {
+      std::string coloured;
+      colours.feed(piece, coloured);
+      io.out << coloured;
+    } else {
+      io.out << in_form(std::move(piece), form, filter);
+    }
   }
   std::string rest;
   filter.finish(rest);
+  colours.finish(rest);
   io.out << rest << (form.one_line ? "\n" : "");
   return {};
 }

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <iterator>
 
+#include "core/base/suggestion.h"
 #include "core/base/words.h"
 #include "core/entry/text.h"
 #include "core/os/environment.h"
+#include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
 namespace {
@@ -36,18 +38,20 @@ std::vector<Listed> of_project(const std::vector<Listed>& all, const MeantProjec
   return chosen;
 }
 
-std::string agents_with_sessions(const CatalogView& view) {
-  std::vector<std::string> agents;
-  for (const auto& [agent, places] : view.by_agent) {
-    agents.emplace_back(agent);
+Error no_sessions_of_agent(const std::string& agent, const CatalogView& view) {
+  std::vector<std::string> others;
+  for (const auto& [other, places] : view.by_agent) {
+    others.emplace_back(other);
   }
-  return join_words(agents);
+  return {Errc::not_found, "there are no sessions of '" + visible_line(agent, kTitleCharacters) + "'" +
+                               (others.empty() ? " or of any other agent"
+                                               : "; there are sessions of " + join_words(others) +
+                                                     did_you_mean(nearest(agent, others)))};
 }
 
-Error no_sessions_of_agent(const std::string& agent, const CatalogView& view) {
-  const std::string others = agents_with_sessions(view);
-  return {Errc::not_found, "there are no sessions of '" + visible_line(agent, kTitleCharacters) + "'" +
-                               (others.empty() ? " or of any other agent" : "; there are sessions of " + others)};
+/// True if sessions of a folder above the current one are meant if it has none: not where the verb removes them.
+bool climbs(const CommandLine& line) {
+  return line.access == Access::look || line.run == run_resume;
 }
 
 Error no_sessions_of(const CommandLine& line) {
@@ -59,7 +63,8 @@ Error no_sessions_of(const CommandLine& line) {
                                  project + "'; 'arborfs ls' lists all projects"};
   }
   return {Errc::not_found,
-          (folder.empty() ? "no project is named '" + project + "'" : "no session was started in " + project) +
+          (folder.empty() ? "no project is named '" + project + "'"
+                          : "no session was started in " + project + (climbs(line) ? " or in a folder above it" : "")) +
               "; 'arborfs ls' lists all projects"};
 }
 
@@ -73,6 +78,23 @@ MeantProject::MeantProject(const std::string& word) : word_(word), folder_(folde
 bool MeantProject::is(std::string_view name, std::string_view cwd) const {
   const bool is_folder = !cwd.empty() && (cwd == folder_ || cwd == resolved_);  // either is empty if it is unknown
   return name == word_ || cwd == word_ || is_folder;
+}
+
+std::optional<MeantProject> MeantProject::above() const {
+  const std::string parent = std::filesystem::path(folder_).parent_path().string();
+  return parent.size() < 2 ? std::nullopt : std::optional(MeantProject(parent));
+}
+
+MeantProject project_meant(const std::string& word, const Catalog& catalog) {
+  const auto all = all_sessions(catalog);
+  const MeantProject named(word);
+  for (std::optional<MeantProject> meant = named; meant; meant = meant->above()) {
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const Listed& of) { return meant->is(of.project->name, of.project->cwd); })) {
+      return *meant;
+    }
+  }
+  return named;
 }
 
 bool MeantProject::is_part_of(std::string_view name) const {
@@ -97,7 +119,7 @@ Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catal
     }
   }
   if (!line.project.empty()) {
-    all = of_project(all, MeantProject(line.project));
+    all = of_project(all, climbs(line) ? project_meant(line.project, catalog) : MeantProject(line.project));
     if (all.empty()) {
       return no_sessions_of(line);
     }

@@ -1,6 +1,7 @@
 // What --agent and --project select.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ class MeantProject {
   [[nodiscard]] bool is_part_of(std::string_view name) const;
   /// The folder, if the word is a path; else "".
   [[nodiscard]] const std::string& folder() const { return folder_; }
+  /// The project of the folder above it; nothing for a word that is no path, and below the root.
+  [[nodiscard]] std::optional<MeantProject> above() const;
 
  private:
   std::string word_;
@@ -26,10 +29,14 @@ class MeantProject {
   std::string resolved_;  // the folder without links
 };
 
+/// The project that the word names; for a path without sessions, that of the nearest folder above it that has any.
+MeantProject project_meant(const std::string& word, const Catalog& catalog);
+
 /// Fails with not_found if the word after --project is a relative path and the current folder does not exist any more.
 Result<void> check_project(const std::string& word);
 
-/// Newest first. Errors: not_found if an option selects no session.
+/// Newest first. For a verb that does not remove sessions, a path is meant as by project_meant. Errors: not_found if an
+/// option selects no session.
 Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catalog& catalog);
 
 }  // namespace arborfs::cli

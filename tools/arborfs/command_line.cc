@@ -6,11 +6,11 @@
 #include <iterator>
 #include <sstream>
 
+#include "core/base/suggestion.h"
 #include "core/entry/text.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/grammar.h"
 #include "tools/arborfs/run.h"
-#include "tools/arborfs/suggestion.h"
 #include "tools/arborfs/word_checks.h"
 
 namespace arborfs::cli {
@@ -309,6 +309,7 @@ CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   if (line.status != kDone) {
     line.run = nullptr;
   }
+  io.colour = line.color == "always" ? Colour::always : line.color == "never" ? Colour::never : Colour::by_terminal;
   return line;
 }
 

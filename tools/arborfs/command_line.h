@@ -20,6 +20,7 @@ struct CommandLine {
   Access access = Access::write;  // of the verb to the stores; of doctor, unless it repairs
   int status = 0;
   bool json = false;
+  std::string color;                // auto (also ""), always, never
   std::string agent_dir;            // "" if it is not given
   std::vector<std::string> stores;  // AGENT=DIR, checked; none: the own stores of the user's agents
 
@@ -38,6 +39,7 @@ struct CommandLine {
   std::string state;      // ls: live, maybe, quiet
   bool cost = false;      // ls
   bool size = false;      // ls
+  std::string sort;       // ls; "" for modified
 
   std::vector<std::string> query;  // search, history, resume; tag: those to add
   /// The words of the query, separated by blanks.
@@ -48,6 +50,7 @@ struct CommandLine {
   std::string tool;
   std::string label;   // ls too
   bool print = false;  // resume
+  bool list = false;   // resume; undo
 
   std::string by;     // stats; "" for day
   std::string since;  // stats, ls, search; a word of period.h
@@ -59,6 +62,7 @@ struct CommandLine {
   std::string entry;                  // context, text, append, branch, label, fork
   bool all = false;                   // tail, protect
   bool code = false;                  // text
+  std::string branch;                 // text
 
   std::optional<std::string> words;       // a message, a branch's summary, a label, a title (fork, new too)
   std::string file;                       // append; "-" for standard input
@@ -81,7 +85,6 @@ struct CommandLine {
   std::string parent_session;
   std::string trashed;                   // restore
   std::string operation;                 // undo: its id, "" for the last one
-  bool list = false;                     // undo
   std::string action;                    // trash: list (also ""), empty
   std::optional<std::size_t> days;       // trash
   std::optional<std::size_t> keep_days;  // prune

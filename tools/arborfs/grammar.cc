@@ -124,9 +124,16 @@ void Grammar::add_choice(CLI::App* sub) {
       ->check(needs("an agent"));
 }
 
+CLI::App* Grammar::coloured(CLI::App* sub) {
+  sub->add_option("--color", into_.color, "Colour the output: auto (on a terminal; the default), always or never")
+      ->option_text("WHEN")
+      ->check(is_one_of({"auto", "always", "never"}));
+  return sub;
+}
+
 void Grammar::add_history() {
-  CLI::App* history =
-      add_with_store("history", run_history, "List the prompts that were typed to agents, or add one", Access::look);
+  CLI::App* history = coloured(
+      add_with_store("history", run_history, "List the prompts that were typed to agents, or add one", Access::look));
   history
       ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
@@ -142,8 +149,8 @@ void Grammar::add_history() {
 }
 
 void Grammar::add_stats() {
-  CLI::App* stats =
-      add_with_store("stats", run_stats, "Sum up tokens and cost, each message once, by its own time", Access::look);
+  CLI::App* stats = coloured(
+      add_with_store("stats", run_stats, "Sum up tokens and cost, each message once, by its own time", Access::look));
   stats->add_option("--by", into_.by, "day (the default), week, month, project, model, agent, session, or host")
       ->option_text("WHAT")
       ->check(is_one_of({stats::kByNames.begin(), stats::kByNames.end()}));
@@ -165,7 +172,7 @@ void Grammar::add_stats() {
 }
 
 void Grammar::add_ls() {
-  CLI::App* ls = add_with_store("ls", run_ls, "List the sessions, most recently written first", Access::look);
+  CLI::App* ls = coloured(add_with_store("ls", run_ls, "List the sessions, most recently written first", Access::look));
   ls->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
@@ -186,6 +193,10 @@ void Grammar::add_ls() {
   ls->add_option("--label", into_.label, "Only sessions with an entry that has this label; reads whole logs")
       ->option_text("LABEL")
       ->check(needs("a label"));
+  ls->add_option("--sort", into_.sort,
+                 "Order: modified (the default), title, project, agent, or size or cost, which are shown then")
+      ->option_text("KEY")
+      ->check(is_one_of({"modified", "title", "project", "agent", "size", "cost"}));
   ls->add_flag("--cost", into_.cost, "Also show the cost of each session; reads whole logs");
   ls->add_flag("--size", into_.size, "Also show what each session occupies, with all that belongs to it");
   ls->add_flag("-c,--children", into_.children, "Also list the sessions that others started");
@@ -201,7 +212,7 @@ void Grammar::add_du() {
 
 void Grammar::add_search() {
   CLI::App* search =
-      add_with_store("search", run_search, "Find the sessions whose texts contain all words", Access::look);
+      coloured(add_with_store("search", run_search, "Find the sessions whose texts contain all words", Access::look));
   search
       ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 10 on a terminal, else all")
       ->option_text("LIMIT")
@@ -245,13 +256,19 @@ void Grammar::add_reading() {
       tail->add_option("SESSION", into_.session, kSessionHelp)->option_text(" ")->check(needs("a session"));
   tail->add_flag("--all", into_.all, "Follow all sessions")->excludes(one);
   add_with_session("wait", run_wait, "Return when the turn in progress has ended, and say how", Access::look);
-  add_with_session("show", run_show, "Show one session: header, state, counts, branches, labels, usage", Access::look);
-  add_with_session("tree", run_tree, "Draw the tree of a session", Access::look);
+  coloured(add_with_session("show", run_show, "Show one session: header, state, counts, branches, sub-agents, usage",
+                            Access::look));
+  coloured(add_with_session("tree", run_tree, "Draw the tree of a session", Access::look));
   add_entry(add_with_session("context", run_context, "Print what the agent would send to the model", Access::look));
-  CLI::App* text =
-      add_with_session("text", run_text, "Print the transcript up to the leaf, or the text of one entry", Access::look);
-  add_entry(text);
-  text->add_flag("--code", into_.code, "Print only the fenced code blocks: of ENTRY, else of the last answer");
+  CLI::App* text = coloured(add_with_session(
+      "text", run_text, "Print the transcript up to the leaf, or the text of one entry", Access::look));
+  CLI::Option* entry = add_entry(text);
+  text->add_flag("--code", into_.code,
+                 "Print only the fenced code blocks: of ENTRY, else of the last answer that has any");
+  text->add_option("--branch", into_.branch, "Take the branch that ends at this entry, such as show names it")
+      ->option_text("BRANCH")
+      ->check(needs("a branch"))
+      ->excludes(entry);
   add_with_session("files", run_files, "List the files that the tools of a session read, edited and wrote",
                    Access::look);
   add_with_session("commands", run_commands, "Print the commands that the tools of a session ran", Access::look);
@@ -259,7 +276,9 @@ void Grammar::add_reading() {
 
 void Grammar::add_resume() {
   CLI::App* resume = add_with_store("resume", run_resume, "Continue a session: run its agent in its working directory");
-  resume->add_flag("--print", into_.print, "Print the command instead of running it");
+  CLI::Option* print = resume->add_flag("--print", into_.print, "Print the command instead of running it");
+  resume->add_flag("--list", into_.list, "List the sessions from which a choice at a terminal chooses")
+      ->excludes(print);
   resume->add_flag("--force", into_.force, "Resume it even if an agent has the session open");
   add_choice(resume);
   resume
@@ -290,11 +309,15 @@ void Grammar::add_words(CLI::App* sub, const char* name, const char* help) {
 
 void Grammar::add_writing() {
   CLI::App* append = durable(add_change("append", run_append, "Append a message, or entries given as JSON"));
-  add_words(append, "TEXT", "The message; default: standard input");
+  add_words(append, "TEXT", "The message; default: what an editor gives at a terminal, else standard input");
+  append->add_option("--text", into_.words, "The message, also one that begins with a hyphen")
+      ->option_text("TEXT")
+      ->excludes("TEXT");
   append->add_option("-f,--file", into_.file, "Read the message from this file; - is standard input")
       ->option_text("FILE")
       ->check(needs("a file"))
-      ->excludes("TEXT");
+      ->excludes("TEXT")
+      ->excludes("--text");
   append->add_option("--at", into_.entry, "Append to this entry instead of the leaf")
       ->option_text("ENTRY")
       ->check(needs("an entry"));

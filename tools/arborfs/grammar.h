@@ -34,6 +34,7 @@ class Grammar {
   /// Options that choose sessions.
   void add_choice(CLI::App* sub);
   void add_project(CLI::App* sub);
+  CLI::App* coloured(CLI::App* sub);
   void add_history();
   void add_search();
   void add_stats();

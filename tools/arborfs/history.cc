@@ -69,21 +69,24 @@ Error no_history(const Stores& stores) {
   return {Errc::not_found, "there is no prompt history at " + paths};
 }
 
-/// The prompts of the project that the word names, else of those whose names contain it.
+/// The prompts of the project that the word names, or of the nearest folder above that has any; else of those whose
+/// names contain the word.
 Prompts find_in_project(const Stores& stores, history::PromptQuery wanted, const std::string& word,
                         const std::string& home) {
-  const MeantProject meant(word);
-  bool is_named = false;
-  wanted.passes = [&](const Prompt& prompt) {
-    const bool is_meant = meant.is(names::project_name(prompt.cwd, home), prompt.cwd);
-    is_named = is_named || is_meant;
-    return is_meant;
-  };
-  Prompts exact = history::find_prompts(stores, wanted);
-  if (is_named) {
-    return exact;
+  const MeantProject named(word);
+  for (std::optional<MeantProject> meant = named; meant; meant = meant->above()) {
+    bool is_named = false;
+    wanted.passes = [&](const Prompt& prompt) {
+      const bool is_meant = meant->is(names::project_name(prompt.cwd, home), prompt.cwd);
+      is_named = is_named || is_meant;
+      return is_meant;
+    };
+    Prompts exact = history::find_prompts(stores, wanted);
+    if (is_named) {
+      return exact;
+    }
   }
-  wanted.passes = [&](const Prompt& prompt) { return meant.is_part_of(names::project_name(prompt.cwd, home)); };
+  wanted.passes = [&](const Prompt& prompt) { return named.is_part_of(names::project_name(prompt.cwd, home)); };
   return history::find_prompts(stores, wanted);
 }
 
@@ -117,8 +120,11 @@ void print_json(const Prompts& prompts, Terminal& io) {
 void print_table(const Prompts& prompts, Terminal& io) {
   using Columns = std::vector<Table::Column>;
   const bool has_agents = prompts.histories > 1;
-  Table table(has_agents ? Columns{{"TIME"}, {"AGENT"}, {"PROJECT"}, {"PROMPT", false, true}}
-                         : Columns{{"TIME"}, {"PROJECT"}, {"PROMPT", false, true}});
+  Columns columns{{"TIME", false, false, 3}, {"PROJECT", false, true, 2}, {"PROMPT", false, true}};
+  if (has_agents) {
+    columns.insert(columns.begin() + 1, {"AGENT", false, false, 1});
+  }
+  Table table(columns);
   for (const Typed& typed : prompts.found) {
     const Prompt& prompt = typed.prompt;
     std::vector<std::string> cells{time_words(printable(prompt.time_s) * 1'000'000'000)};

@@ -17,6 +17,8 @@
 #include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/json/utf8.h"
+#include "core/search/period.h"
 #include "core/session/liveness.h"
 #include "core/views/session_facts.h"
 #include "core/views/stats.h"
@@ -24,7 +26,6 @@
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/costs.h"
 #include "tools/arborfs/json_text.h"
-#include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -72,6 +73,14 @@ std::string title_of(const Row& row) {
   }
   const std::string title = visible_line(row.head.header.title, kTitleCharacters);
   return !title.empty() ? title : !row.words.empty() ? row.words : std::string(kNoConversation);
+}
+
+bool shows_size(const CommandLine& line) {
+  return line.size || line.sort == "size";
+}
+
+bool shows_cost(const CommandLine& line) {
+  return line.cost || line.sort == "cost";
 }
 
 /// The shortest prefix of at least kLeastPrefix characters that distinguishes the id from all others.
@@ -126,7 +135,7 @@ std::string json_row(const Row& row, const CommandLine& line) {
   if (row.use) {
     add_use(row, json);
   }
-  if (line.size) {
+  if (shows_size(line)) {
     row.occupied ? json.add("occupied", *row.occupied) : json.add_json("occupied", "null");
   }
   if (!row.labelled.empty()) {
@@ -164,13 +173,15 @@ Style style_of(const Row& row) {
 }
 
 void print_table(const std::vector<Row>& rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
-  std::vector<Table::Column> columns{{"MODIFIED"},           {"SESSION"},    {"AGENT"}, {"PROJECT", false, true},
-                                     {"TITLE", false, true}, {"SIZE", true}, {"STATE"}};
-  if (line.size) {
-    columns.insert(std::prev(columns.end()), {"OCCUPIES", true, false, true});
+  std::vector<Table::Column> columns{{"MODIFIED", false, false, 5}, {"SESSION"},
+                                     {"AGENT", false, false, 3},    {"PROJECT", false, true, 4},
+                                     {"TITLE", false, true},        {"SIZE", true, false, 1},
+                                     {"STATE", false, false, 2}};
+  if (shows_size(line)) {
+    columns.insert(std::prev(columns.end()), {"OCCUPIES", true, false, 6});
   }
-  if (line.cost) {
-    columns.insert(std::prev(columns.end()), {"COST", true});
+  if (shows_cost(line)) {
+    columns.insert(std::prev(columns.end()), {"COST", true, false, 7});
   }
   if (!line.label.empty()) {
     columns.push_back({"ENTRY", false, true});
@@ -186,10 +197,10 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
                                    title_of(row),
                                    has_size(row) ? size_words(row.head.stat.size) : "-",
                                    state_words(row)};
-    if (line.size) {
+    if (shows_size(line)) {
       cells.insert(std::prev(cells.end()), row.occupied ? size_words(*row.occupied) : "-");
     }
-    if (line.cost) {
+    if (shows_cost(line)) {
       cells.insert(std::prev(cells.end()), row.use ? cost_words(row.use->row) : "-");
     }
     if (!line.label.empty()) {
@@ -380,19 +391,31 @@ void measure(std::vector<Row>& rows, const Catalog& catalog, Terminal& io) {
   });
 }
 
-void print_rows(std::vector<Row> rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
-  if (line.cost && line.model.empty()) {
+/// Reads what the rows show beyond what they have.
+void complete(std::vector<Row>& rows, const CommandLine& line, const Catalog& catalog, Terminal& io) {
+  if (shows_cost(line) && line.model.empty()) {
     read_uses(rows, io);
   }
-  if (line.size) {
+  if (shows_size(line)) {
     measure(rows, catalog, io);
   }
-  if (line.json) {
-    return print_json(rows, line, io);
-  }
-  print_table(rows, line, catalog, io);
-  if (line.cost) {
-    explain_costs_of(rows, io);
+}
+
+/// Sorts by --sort: texts ascending, numbers from the largest; equal ones stay in their order.
+void sort_rows(std::vector<Row>& rows, const std::string& key) {
+  const auto by = [&rows](const auto& value_of) {
+    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return value_of(a) < value_of(b); });
+  };
+  if (key == "title") {
+    by([](const Row& row) { return folded(title_of(row)); });
+  } else if (key == "project") {
+    by([](const Row& row) { return folded(row.of.project->name); });
+  } else if (key == "agent") {
+    by([](const Row& row) { return row.of.session->agent(); });
+  } else if (key == "size") {
+    by([](const Row& row) { return -static_cast<double>(row.occupied.value_or(0)); });
+  } else if (key == "cost") {
+    by([](const Row& row) { return std::isnan(cost_of(row)) ? 1.0 : -cost_of(row); });
   }
 }
 
@@ -408,7 +431,9 @@ int run_ls(const CommandLine& line, Terminal& io) {
     return fail(io, found.error());
   }
   std::vector<Listed> sessions = std::move(found).value();
-  const bool reads_to_choose = !line.state.empty() || !line.label.empty() || !line.model.empty();  // before the limit
+  const bool is_sorted = !line.sort.empty() && line.sort != "modified";
+  const bool reads_to_choose =  // before the limit
+      is_sorted || !line.state.empty() || !line.label.empty() || !line.model.empty();
   std::vector<Row> rows;
   if (reads_to_choose) {
     auto selected = selected_rows(read_rows(sessions, **catalog, io), line, io);
@@ -416,6 +441,10 @@ int run_ls(const CommandLine& line, Terminal& io) {
       return fail(io, selected.error());
     }
     rows = std::move(selected).value();
+    if (is_sorted) {
+      complete(rows, line, **catalog, io);
+      sort_rows(rows, line.sort);
+    }
     sessions = sessions_of(rows);
   }
   const std::size_t limit = limit_of(line, io);
@@ -430,9 +459,15 @@ int run_ls(const CommandLine& line, Terminal& io) {
   } else {
     rows = read_rows(sessions, **catalog, io);
   }
-  print_rows(std::move(rows), line, **catalog, io);
+  if (!is_sorted) {
+    complete(rows, line, **catalog, io);
+  }
+  line.json ? print_json(rows, line, io) : print_table(rows, line, **catalog, io);
+  if (!line.json && shows_cost(line)) {
+    explain_costs_of(rows, io);
+  }
   if (left_out > 0 && io.err_is_terminal) {
-    io.err << counted(left_out, "older session") << " not shown; -n 0 shows all\n";
+    io.err << counted(left_out, is_sorted ? "more session" : "older session") << " not shown; -n 0 shows all\n";
   }
   return kDone;
 }

@@ -19,6 +19,8 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kWholeWord = 1 << 20;
+constexpr std::size_t kShownCommand = 200;
+constexpr const char* kShell = "/bin/sh";
 
 bool is_program(const std::string& path) {
   struct stat st {};
@@ -151,6 +153,61 @@ Result<std::string> run_filter(const std::string& path, const std::vector<std::s
     return {Errc::interrupted, "nothing was chosen"};
   }
   return answer;
+}
+
+pid_t start_shell(const std::string& command, int in, const Defaults& defaults) {
+  std::vector<std::string> variables;
+  for (char** one = environ; *one != nullptr; ++one) {
+    variables.emplace_back(*one);
+  }
+  for (const auto& [name, value] : defaults) {
+    const auto is_it = [begin = name + "="](const std::string& one) { return one.starts_with(begin); };
+    if (std::none_of(variables.begin(), variables.end(), is_it)) {
+      variables.push_back(name + "=" + value);
+    }
+  }
+  std::vector<std::string> words{"sh", "-c", command};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+  pid_t child = 0;
+  const int failed =
+      ::posix_spawn(&child, kShell, &actions, nullptr, pointers_to(words).data(), pointers_to(variables).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  return failed == 0 ? child : 0;
+}
+
+Result<void> run_editor(const std::string& editor, const std::string& path) {
+  const pid_t child = start_shell(editor + " " + shell_quoted(path), STDIN_FILENO, {});
+  if (child == 0) {
+    return {Errc::io, "cannot run the editor"};
+  }
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  struct sigaction before {};
+  ::sigaction(SIGINT, &ignore, &before);  // Ctrl-C in the editor is for the editor
+  const int status = wait_for(child);
+  ::sigaction(SIGINT, &before, nullptr);
+  const bool is_done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return is_done ? Result<void>()
+                 : Result<void>(Errc::io, "the editor '" + visible_line(editor, kShownCommand) +
+                                              "' failed; set EDITOR to another one, or give the text: --text TEXT");
+}
+
+std::string editor_command(const Terminal& io) {
+  for (const char* name : {"VISUAL", "EDITOR"}) {
+    if (auto command = io.env ? io.env(name) : std::nullopt; command && !command->empty()) {
+      return *command;
+    }
+  }
+  if (io.env && io.env("TERM").value_or("dumb") != "dumb") {
+    for (const char* name : {"editor", "nano", "vi"}) {
+      if (auto program = find_program(io, name); !program.empty()) {
+        return shell_quoted(program);
+      }
+    }
+  }
+  return "";
 }
 
 Error become(const std::string& path, const std::vector<std::string>& words) {

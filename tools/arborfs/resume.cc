@@ -25,135 +25,107 @@
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
+#include "tools/arborfs/word_checks.h"
 
 namespace arborfs::cli {
 namespace {
 
-// Lets the user at the terminal choose one session: with fzf and a preview of the transcript if it is installed, else
-// from a numbered list.
+// Lets the user at the terminal choose one session: with fzf, which searches titles and texts and shows the end of the
+// transcript, if it is installed; else from a numbered list, which words make shorter.
 
 constexpr std::size_t kNumbered = 20;
+constexpr std::size_t kShownQuery = 80;
+constexpr std::size_t kShortestQuery = 3;  // that texts are searched for while it is typed
+
+/// What there is to choose from.
+struct Choice {
+  const CommandLine& line;
+  const Catalog& catalog;
+  std::vector<Listed> sessions;  // at least one
+};
 
 std::vector<std::string> cells_of(const Listed& of) {
   return {time_words(of.mtime_ns), std::string(of.session->agent()), of.project ? of.project->name : "",
           session_name(*of.session, kTitleCharacters)};
 }
 
-/// The command that fzf runs for the preview of a row; {1} is the id. Shows the end of the conversation, where it
-/// continues.
-std::string preview_command(const CommandLine& line) {
-  std::error_code failed;
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
-  std::string command = shell_quoted(self.empty() ? "arborfs" : self) + " text";
-  for (const std::string& store : line.stores) {
-    command += " --store " + shell_quoted(store);
+Table table_of(const std::vector<Listed>& sessions, std::size_t shown, bool is_numbered) {
+  std::vector<Table::Column> columns{
+      {"MODIFIED", false, false, 2}, {"AGENT", false, false, 1}, {"PROJECT", false, true, 3}, {"TITLE", false, true}};
+  if (is_numbered) {
+    columns.insert(columns.begin(), {"", true});
   }
-  if (!line.agent_dir.empty()) {
-    command += " --agent-dir " + shell_quoted(line.agent_dir);
+  Table table(std::move(columns));
+  for (std::size_t i = 0; i < shown; ++i) {
+    auto cells = cells_of(sessions[i]);
+    if (is_numbered) {
+      cells.insert(cells.begin(), std::to_string(i + 1));
+    }
+    table.add(std::move(cells));
   }
-  return command + " -- {1} | tail -n \"${FZF_PREVIEW_LINES:-40}\"";
+  return table;
 }
 
-Result<Listed> pick_with_fzf(const std::string& fzf, const CommandLine& line, const std::vector<Listed>& sessions) {
+/// A line for each session: its id, a tab, and the aligned columns, which take `width`.
+std::string rows_of(const std::vector<Listed>& sessions, std::size_t width) {
+  const auto lines = table_of(sessions, sessions.size(), false).lines(width);
   std::string rows;
-  for (const Listed& of : sessions) {
-    rows += of.id;
-    for (const std::string& cell : cells_of(of)) {
-      rows += "\t" + cell;
-    }
-    rows += "\n";
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    rows += sessions[i].id + "\t" + lines[i + 1] + "\n";
   }
+  return rows;
+}
+
+/// This program with a verb and the stores and choices of the command line, for a shell.
+std::string own_command(const std::string& verb, const CommandLine& line, bool with_choice) {
+  std::error_code failed;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", failed).string();
+  std::string command = shell_quoted(self.empty() ? "arborfs" : self) + " " + verb;
+  const auto add = [&command](const char* option, const std::string& value) {
+    command += value.empty() ? "" : std::string(" ") + option + " " + shell_quoted(value);
+  };
+  for (const std::string& store : line.stores) {
+    add("--store", store);
+  }
+  add("--agent-dir", line.agent_dir);
+  add("--project", with_choice ? line.project : "");
+  add("--agent", with_choice ? line.agent : "");
+  return command;
+}
+
+/// fzf does not filter: at each change it asks `arborfs resume --list`, which knows the texts too. Its preview is the
+/// end of the conversation, where it continues; {1} is the id.
+Result<Listed> pick_with_fzf(const std::string& fzf, const Choice& choice, const Terminal& io) {
+  constexpr std::size_t kWide = 100;
+  constexpr std::size_t kBorders = 6;
+  const bool is_wide = io.width >= kWide;
+  const std::size_t all = is_wide ? io.width / 2 : io.width;
+  const std::size_t width = all - std::min(all, kBorders);
+  const std::string list =
+      "sleep 0.1; COLUMNS=" + std::to_string(width) + " " + own_command("resume --list", choice.line, true) + " -- {q}";
+  const std::string preview = own_command("text", choice.line, false) + (io.has_colour() ? " --color=always" : "") +
+                              " -- {1} | tail -n \"${FZF_PREVIEW_LINES:-40}\"";
   ASSIGN_OR_RETURN(
       const std::string answer,
       run_filter(fzf,
-                 {"fzf", "--no-multi", "--no-sort", "--layout=reverse", "--delimiter=\t", "--with-nth=2..",
-                  "--prompt=resume> ", "--preview=" + preview_command(line), "--preview-window=right:50%:wrap"},
-                 rows));
-  const std::string id = answer.substr(0, answer.find('\t'));
-  const auto found = std::find_if(sessions.begin(), sessions.end(), [&](const Listed& of) { return of.id == id; });
-  if (found == sessions.end()) {
+                 {"fzf", "--disabled", "--no-multi", "--no-sort", "--layout=reverse", "--delimiter=\t",
+                  "--with-nth=2..", "--prompt=resume> ", "--bind=change:reload:" + list, "--preview=" + preview,
+                  std::string("--preview-window=") + (is_wide ? "right" : "down") + ":50%:wrap"},
+                 rows_of(choice.sessions, width)));
+  auto session = choice.catalog.find(answer.substr(0, std::min(answer.find_first_of("\t\n"), answer.size())));
+  if (!session) {
     return {Errc::interrupted, "nothing was chosen"};
   }
-  return *found;
+  return listed(choice.catalog, *session);
 }
 
 void print_numbered(const std::vector<Listed>& sessions, std::size_t shown, Terminal& io) {
-  Table table({{"", true}, {"MODIFIED"}, {"AGENT"}, {"PROJECT", false, true}, {"TITLE", false, true}});
-  for (std::size_t i = 0; i < shown; ++i) {
-    auto cells = cells_of(sessions[i]);
-    cells.insert(cells.begin(), std::to_string(i + 1));
-    table.add(std::move(cells));
-  }
-  for (const std::string& row : table.lines(io.width)) {
+  for (const std::string& row : table_of(sessions, shown, true).lines(io.width)) {
     io.err << row << "\n";
   }
   if (shown < sessions.size()) {
-    io.err << "and " << counted(sessions.size() - shown, "more session") << "; name one, or words of it\n";
+    io.err << "and " << counted(sessions.size() - shown, "more session") << "\n";
   }
-}
-
-Result<Listed> pick_by_number(const std::vector<Listed>& sessions, Terminal& io) {
-  const std::size_t shown = std::min(sessions.size(), kNumbered);
-  print_numbered(sessions, shown, io);
-  io.err << "resume which session? [1] " << std::flush;
-  std::string answer;
-  if (io.in == nullptr || !std::getline(*io.in, answer)) {
-    io.err << "\n";
-    return {Errc::interrupted, "nothing was chosen"};
-  }
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (answer == std::to_string(i + 1) || (answer.empty() && i == 0)) {
-      return sessions[i];
-    }
-  }
-  return {Errc::invalid_argument, "'" + visible_line(answer, 80) + "' is not a number in the list"};
-}
-
-/// True if there is a user to ask.
-bool can_ask(const CommandLine& line, const Terminal& io) {
-  return io.in_is_terminal && io.err_is_terminal && !line.json;
-}
-
-/// Asks the user to choose one of the sessions, of which there is at least one. Errors: interrupted if the user chooses
-/// none; invalid_argument for an answer that is not a number in the list; io.
-Result<Listed> pick(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
-  const std::string fzf = find_program(io, "fzf");
-  return fzf.empty() ? pick_by_number(sessions, io) : pick_with_fzf(fzf, line, sessions);
-}
-
-constexpr std::size_t kShownCwd = 4096;
-constexpr std::size_t kShownQuery = 80;
-
-/// The sessions that the options choose, without those that others started.
-Result<std::vector<Listed>> candidates(const CommandLine& line, const Catalog& catalog) {
-  ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
-  std::erase_if(sessions, [](const Listed& of) { return !of.starter.empty(); });
-  return sessions;
-}
-
-/// Those of the current folder first.
-Result<Listed> pick_any(const CommandLine& line, const Catalog& catalog, Terminal& io) {
-  ASSIGN_OR_RETURN(auto sessions, candidates(line, catalog));
-  if (sessions.empty()) {
-    return {Errc::not_found, "there are no sessions"};
-  }
-  std::error_code failed;
-  const std::string here = std::filesystem::current_path(failed).string();
-  std::stable_partition(sessions.begin(), sessions.end(),
-                        [&](const Listed& of) { return of.session->head().header.cwd == here; });
-  return pick(line, sessions, io);
-}
-
-/// The latest one of the chosen project, by default that of the current folder.
-Result<Listed> latest(const CommandLine& line, const Catalog& catalog) {
-  CommandLine here = line;
-  here.project = line.project.empty() ? "." : line.project;
-  RETURN_IF_ERROR(check_project(here.project));
-  ASSIGN_OR_RETURN(auto sessions, candidates(here, catalog));
-  if (sessions.empty()) {
-    return {Errc::not_found, "there are only sessions that others started; name one"};
-  }
-  return std::move(sessions.front());
 }
 
 std::vector<Listed> with_title(const std::vector<Listed>& all, const std::string& query) {
@@ -186,6 +158,109 @@ Result<std::vector<Listed>> with_words(const std::vector<Listed>& all, const Cat
   return found;
 }
 
+/// What remains of a choice while words are typed: the sessions that have them in a cell, then those in whose texts
+/// they are.
+std::vector<Listed> remaining(const Choice& choice, const std::string& query, Terminal& io) {
+  const std::string wanted = folded(query);
+  std::vector<Listed> found;
+  for (const Listed& of : choice.sessions) {
+    const auto cells = cells_of(of);
+    if (std::any_of(cells.begin(), cells.end(),
+                    [&](const std::string& cell) { return folded(cell).find(wanted) != std::string::npos; })) {
+      found.push_back(of);
+    }
+  }
+  if (query.size() < kShortestQuery) {
+    return found;
+  }
+  const auto said = with_words(choice.sessions, choice.catalog, query, io);
+  for (const Listed& of : said ? *said : std::vector<Listed>()) {
+    if (std::none_of(found.begin(), found.end(), [&](const Listed& one) { return one.session == of.session; })) {
+      found.push_back(of);
+    }
+  }
+  return found;
+}
+
+Result<Listed> pick_by_number(const Choice& choice, Terminal& io) {
+  auto sessions = choice.sessions;
+  for (;;) {
+    const std::size_t shown = std::min(sessions.size(), kNumbered);
+    print_numbered(sessions, shown, io);
+    io.err << "resume which session? a number, or words to search for [1] " << std::flush;
+    std::string answer;
+    if (io.in == nullptr || !std::getline(*io.in, answer)) {
+      io.err << "\n";
+      return {Errc::interrupted, "nothing was chosen"};
+    }
+    for (std::size_t i = 0; i < shown; ++i) {
+      if (answer == std::to_string(i + 1) || (answer.empty() && i == 0)) {
+        return sessions[i];
+      }
+    }
+    if (answer.find_first_not_of("0123456789") == std::string::npos) {
+      return {Errc::invalid_argument, "'" + visible_line(answer, kShownQuery) + "' is not a number in the list"};
+    }
+    auto found = remaining(choice, answer, io);
+    if (found.empty()) {
+      io.err << "no session has the words '" << visible_line(answer, kShownQuery) << "'\n";
+    } else {
+      sessions = std::move(found);
+    }
+  }
+}
+
+/// True if there is a user to ask.
+bool can_ask(const CommandLine& line, const Terminal& io) {
+  return io.in_is_terminal && io.err_is_terminal && !line.json;
+}
+
+/// Asks the user to choose a session. Errors: interrupted if the user chooses none; invalid_argument for a number that
+/// is not in the list; io.
+Result<Listed> pick(const Choice& choice, Terminal& io) {
+  const std::string fzf = find_program(io, "fzf");
+  return fzf.empty() ? pick_by_number(choice, io) : pick_with_fzf(fzf, choice, io);
+}
+
+constexpr std::size_t kShownCwd = 4096;
+
+/// The sessions that the options choose, without those that others started.
+Result<std::vector<Listed>> candidates(const CommandLine& line, const Catalog& catalog) {
+  ASSIGN_OR_RETURN(auto sessions, chosen_sessions(line, catalog));
+  std::erase_if(sessions, [](const Listed& of) { return !of.starter.empty(); });
+  return sessions;
+}
+
+/// Those of the current folder first. Errors: not_found without any.
+Result<Choice> all_to_choose(const CommandLine& line, const Catalog& catalog) {
+  ASSIGN_OR_RETURN(auto sessions, candidates(line, catalog));
+  if (sessions.empty()) {
+    return {Errc::not_found, "there are no sessions"};
+  }
+  std::error_code failed;
+  const std::string here = std::filesystem::current_path(failed).string();
+  std::stable_partition(sessions.begin(), sessions.end(),
+                        [&](const Listed& of) { return of.session->head().header.cwd == here; });
+  return Choice{line, catalog, std::move(sessions)};
+}
+
+Result<Listed> pick_any(const CommandLine& line, const Catalog& catalog, Terminal& io) {
+  ASSIGN_OR_RETURN(const Choice choice, all_to_choose(line, catalog));
+  return pick(choice, io);
+}
+
+/// The latest one of the chosen project, by default that of the current folder.
+Result<Listed> latest(const CommandLine& line, const Catalog& catalog) {
+  CommandLine here = line;
+  here.project = line.project.empty() ? "." : line.project;
+  RETURN_IF_ERROR(check_project(here.project));
+  ASSIGN_OR_RETURN(auto sessions, candidates(here, catalog));
+  if (sessions.empty()) {
+    return {Errc::not_found, "there are only sessions that others started; name one"};
+  }
+  return std::move(sessions.front());
+}
+
 /// The one session that a query finds, by its title if any has it, else by its texts.
 Result<Listed> find_by_words(const CommandLine& line, const Catalog& catalog, Terminal& io) {
   const std::string query = line.query_text();
@@ -203,7 +278,7 @@ Result<Listed> find_by_words(const CommandLine& line, const Catalog& catalog, Te
     return std::move(found.front());
   }
   if (can_ask(line, io)) {
-    return pick(line, found, io);
+    return pick({line, catalog, std::move(found)}, io);
   }
   return {Errc::invalid_argument, "several sessions match " + shown + ":" + session_lines(std::move(found))};
 }
@@ -287,8 +362,42 @@ Result<void> check_quiet(const Session& session, const Catalog& catalog) {
   return {Errc::busy, liveness_words(liveness) + "; go on there or end that program, or give --force"};
 }
 
+/// The columns for rows that another program shows: $COLUMNS; 0 for no limit.
+std::size_t columns_for_rows(const Terminal& io) {
+  if (io.out_is_terminal) {
+    return io.width;
+  }
+  const std::string columns = io.env ? io.env("COLUMNS").value_or("") : "";
+  return complain_of_number(columns).empty() && columns.size() < 5 ? std::stoul(columns) : 0;
+}
+
+/// What a choice chooses from, with the words of the command line.
+Result<void> list_choice(const CommandLine& line, const Catalog& catalog, Terminal& io) {
+  ASSIGN_OR_RETURN(const Choice choice, all_to_choose(line, catalog));
+  const std::string query = line.query_text();
+  const auto sessions = query.empty() ? choice.sessions : remaining(choice, query, io);
+  if (!line.json) {
+    io.out << rows_of(sessions, columns_for_rows(io));
+    return {};
+  }
+  auto all = JsonText::lines();
+  for (const Listed& of : sessions) {
+    all.item_json(JsonText::object()
+                      .add("session", of.id)
+                      .add("agent", of.session->agent())
+                      .add("project", of.project ? of.project->name : "")
+                      .add("title", session_name(*of.session, kTitleCharacters))
+                      .str());
+  }
+  io.out << terminal_safe_json(all.str()) << "\n";
+  return {};
+}
+
 Result<void> resume(const CommandLine& line, Terminal& io) {
   ASSIGN_OR_RETURN(const auto catalog, open_catalog(line, io));
+  if (line.list) {
+    return list_choice(line, *catalog, io);
+  }
   ASSIGN_OR_RETURN(const Listed of, chosen_session(line, *catalog, io));
   const auto header = of.session->head().header;
   const bool is_named = !line.stores.empty() || !line.agent_dir.empty();

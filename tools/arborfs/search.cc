@@ -4,16 +4,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/columns.h"
 #include "core/base/error.h"
 #include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
+#include "core/search/period.h"
 #include "core/search/report.h"
 #include "core/search/search_index.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/json_text.h"
-#include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -23,11 +24,13 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kMatchesOnTerminal = 10;
-constexpr std::size_t kHitsShown = 3;    // of each session, as text
-constexpr std::size_t kHitsInJson = 20;  // of each session
+constexpr std::size_t kHitsShown = 3;         // of each session, as text
+constexpr std::size_t kExcerptIndent = 6;     // of an excerpt below the name of its file, with its ellipses
+constexpr std::size_t kShortestExcerpt = 20;  // characters
+constexpr std::size_t kHitsInJson = 20;       // of each session
 
-std::string project_of(const CommandLine& line) {
-  const std::string folder = MeantProject(line.project).folder();
+std::string project_of(const CommandLine& line, const Catalog& catalog) {
+  const std::string folder = line.project.empty() ? "" : project_meant(line.project, catalog).folder();
   return folder.empty() ? line.project : folder;
 }
 
@@ -36,10 +39,10 @@ std::string time_text(std::optional<std::int64_t> milliseconds) {
 }
 
 /// The query of the command line, whose options are filters; "" without one.
-Result<std::string> query_of(const CommandLine& line) {
+Result<std::string> query_of(const CommandLine& line, const Catalog& catalog) {
   std::string text = line.query_text();
   const std::pair<const char*, std::string> filters[] = {{"agent", line.agent},
-                                                         {"project", project_of(line)},
+                                                         {"project", project_of(line, catalog)},
                                                          {"title", line.title},
                                                          {"tag", line.tag},
                                                          {"role", line.role},
@@ -59,13 +62,17 @@ Result<std::string> query_of(const CommandLine& line) {
 void print_match(const search::ShownMatch& shown, Terminal& io) {
   const search::Match& match = shown.match;
   const std::string title = session_name(*match.shown->session(), kTitleCharacters);
-  io.out << styled(io, Style::bold, shown.path) << "\n"
-         << "  " << shown.session.agent << "  " << time_words(shown.session.mtime_ns) << "  " << title << "\n";
+  const std::size_t width = io.out_is_terminal && io.width > 0 ? io.width : SIZE_MAX;
+  const std::string facts =
+      "  " + std::string(shown.session.agent) + "  " + time_words(shown.session.mtime_ns) + "  " + title;
+  io.out << styled(io, Style::bold, cut_middle(shown.path, width)) << "\n" << cut(facts, width) << "\n";
   const std::string mark_on = io.has_colour() ? "\033[1;31m" : "";
   const std::string mark_off = io.has_colour() ? "\033[0m" : "";
   for (std::size_t i = 0; i < std::min(match.hits.size(), kHitsShown); ++i) {
     const search::Hit& hit = match.hits[i];
-    io.out << "  text/" << hit.stem << ".md: " << search::marked(hit.excerpt, mark_on, mark_off) << "\n";
+    const std::string where = cut_middle("  text/" + hit.stem + ".md:", width);
+    const bool is_long = columns_of(where) + 1 + columns_of(search::marked(hit.excerpt, "", "")) > width;
+    io.out << where << (is_long ? "\n    " : " ") << search::marked(hit.excerpt, mark_on, mark_off) << "\n";
   }
   io.out << (match.has_more ? "  and more\n" : "");
 }
@@ -89,7 +96,11 @@ void print(const search::Found& found, bool json, Terminal& io) {
 }  // namespace
 
 int run_search(const CommandLine& line, Terminal& io) {
-  const auto text = query_of(line);
+  const auto catalog = open_catalog(line, io);
+  if (!catalog) {
+    return fail(io, catalog.error());
+  }
+  const auto text = query_of(line, **catalog);
   if (text && text->empty()) {
     return misused(io, "search", "name words to search for, or a filter");
   }
@@ -97,15 +108,14 @@ int run_search(const CommandLine& line, Terminal& io) {
   if (!query) {
     return fail(io, query.error());
   }
-  const auto catalog = open_catalog(line, io);
-  if (!catalog) {
-    return fail(io, catalog.error());
-  }
   if (const auto checked = search::check_agent(**catalog, *query); !checked) {
     return fail(io, checked.error());
   }
   search::Options options;
   options.most_hits = line.json ? kHitsInJson : kHitsShown;
+  if (io.out_is_terminal && io.width > kExcerptIndent) {
+    options.excerpt_characters = std::clamp(io.width - kExcerptIndent, kShortestExcerpt, options.excerpt_characters);
+  }
   search::SearchIndex index(cache_path(""));
   options.index = &index;
   const std::size_t usual = io.out_is_terminal && !line.json ? kMatchesOnTerminal : 0;
@@ -118,7 +128,7 @@ int run_search(const CommandLine& line, Terminal& io) {
     return fail(io, found.error());
   }
   if (found->matches.empty()) {
-    if (const auto checked = search::check_role(**catalog, *query); !checked) {
+    if (const auto checked = search::explain_nothing(**catalog, *query); !checked) {
       return fail(io, checked.error());
     }
   }
@@ -135,7 +145,9 @@ int run_search(const CommandLine& line, Terminal& io) {
     io.err << "arborfs: " << counted(found->unreadable, "session") << " could not be read; see arborfs doctor\n";
   }
   if (all == 0 && io.err_is_terminal) {
-    io.err << "no session matches; title:WORD finds sessions by their titles\n";
+    const std::string misspelt = search::misspelt_filter(*query);
+    io.err << "no session matches; " << (misspelt.empty() ? "title:WORD finds sessions by their titles" : misspelt)
+           << "\n";
   }
   return all == 0 ? kFailed : kDone;
 }

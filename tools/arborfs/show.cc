@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "core/base/columns.h"
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
@@ -16,6 +20,7 @@
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/costs.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/pager.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -34,6 +39,12 @@ struct Point {
   Ordinal says = kNoEntry;  // the entry whose first words are shown for it
 };
 
+/// A session that this one started.
+struct SubAgent {
+  std::string id;
+  std::string title;  // its name for people
+};
+
 /// The facts to show, copied out of the index.
 struct Facts {
   Listed of;
@@ -46,6 +57,7 @@ struct Facts {
   Ordinal leaf_ordinal = kNoEntry;
   std::vector<Point> branches;
   std::vector<Point> labels;
+  std::vector<SubAgent> sub_agents;
   std::string usage;  // JSON
   std::string log;
 };
@@ -76,6 +88,18 @@ void read_index(const LogIndex& index, Ordinal leaf, Facts& facts) {
   }
 }
 
+std::vector<SubAgent> sub_agents_of(const Opened& opened) {
+  const auto view = opened.catalog->view();
+  const auto found = view->children.find(opened.of.session->number());
+  std::vector<SubAgent> started;
+  if (found != view->children.end()) {
+    for (const auto& [name, session] : found->second->sessions) {
+      started.push_back({listed(*opened.catalog, session).id, session_name(*session, kTitleCharacters)});
+    }
+  }
+  return started;
+}
+
 Facts gather(const Opened& opened) {
   const Session& session = *opened.of.session;
   Facts facts;
@@ -85,6 +109,7 @@ Facts gather(const Opened& opened) {
   facts.header = session.head().header;
   facts.status = session_status(session, *opened.catalog);
   facts.log = log_path(session);
+  facts.sub_agents = sub_agents_of(opened);
   if (const auto guard = session.read()) {
     read_index(guard->index(), guard->leaf(), facts);
     facts.usage = guard->has_details()
@@ -92,6 +117,14 @@ Facts gather(const Opened& opened) {
                       : "";
   }
   return facts;
+}
+
+std::string json_sub_agents(const std::vector<SubAgent>& started) {
+  auto array = JsonText::array();
+  for (const SubAgent& one : started) {
+    array.item_json(JsonText::object().add("session", one.id).add("title", one.title).str());
+  }
+  return array.str();
 }
 
 std::string json_points(const std::vector<Point>& points) {
@@ -118,13 +151,28 @@ void print_json(const Facts& facts, Terminal& io) {
   json.add_json("status", status);
   json.add("leaf", facts.leaf).add_json("counts", counts.str());
   json.add_json("branches", json_points(facts.branches)).add_json("labels", json_points(facts.labels));
+  json.add_json("children", json_sub_agents(facts.sub_agents));
   json.add_json("usage", facts.usage.empty() ? "null" : facts.usage);
   io.out << terminal_safe_json(json.str()) << "\n";
 }
 
-void row(Terminal& io, const std::string& name, const std::string& text) {
-  if (!text.empty()) {
-    io.out << styled(io, Style::bold, fmt::format("{:<11}", name)) << text << "\n";
+/// The columns of the screen; more than any text has where there is none.
+std::size_t columns_of_screen(const Terminal& io) {
+  return io.out_is_terminal && io.width > 0 ? io.width : SIZE_MAX;
+}
+
+/// A long text goes on below, so that it can be copied, and a word that is longer than the screen is left whole.
+void row(Terminal& io, const std::string& name, const std::string& text, Style style = Style::plain) {
+  constexpr std::size_t kName = 11;
+  if (text.empty()) {
+    return;
+  }
+  const std::size_t columns = columns_of_screen(io);
+  const auto lines = columns == SIZE_MAX ? std::vector<std::string>{text}
+                                         : lines_of_columns(text, columns - std::min(columns - 1, kName));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string before = fmt::format("{:<{}}", i == 0 ? name : "", kName);
+    io.out << (i == 0 ? styled(io, Style::bold, before) : before) << styled(io, style, lines[i]) << "\n";
   }
 }
 
@@ -187,16 +235,33 @@ void print_points(const std::string& name, const std::vector<Point>& points, con
   const std::size_t shown = std::min(points.size(), kBranchesShown);
   for (std::size_t i = points.size() - shown; i < points.size(); ++i) {
     const auto words = first_words(*opened.of.session, points[i].says, *opened.catalog, kWordsShown);
-    io.out << fmt::format("  {} #{} {}  {}\n", points[i].ordinal == leaf ? "*" : " ", points[i].ordinal,
-                          visible_line(points[i].name, kFieldCharacters), words);
+    const bool is_leaf = points[i].ordinal == leaf;
+    const std::string text = fmt::format("  {} #{} {}  {}", is_leaf ? "*" : " ", points[i].ordinal,
+                                         visible_line(points[i].name, kFieldCharacters), words);
+    io.out << styled(io, is_leaf ? Style::green : Style::plain, cut(text, columns_of_screen(io))) << "\n";
   }
   if (shown < points.size()) {
     io.out << fmt::format("    and {} older ones\n", grouped(points.size() - shown));
   }
 }
 
+void print_sub_agents(const std::vector<SubAgent>& started, Terminal& io) {
+  row(io, "sub-agents", started.empty() ? "" : grouped(started.size()));
+  const std::size_t shown = std::min(started.size(), kBranchesShown);
+  for (std::size_t i = started.size() - shown; i < started.size(); ++i) {
+    io.out << cut("    " + started[i].id + "  " + started[i].title, columns_of_screen(io)) << "\n";
+  }
+  if (shown < started.size()) {
+    io.out << fmt::format("    and {} older ones\n", grouped(started.size() - shown));
+  }
+}
+
+Style style_of_state(const std::string& state) {
+  return state == "live" ? Style::green : state == "maybe" ? Style::yellow : Style::plain;
+}
+
 void print_damage(const SessionStatus& status, Terminal& io) {
-  row(io, "problem", visible_line(status.problem, kFieldCharacters));
+  row(io, "problem", visible_line(status.problem, kFieldCharacters), Style::red);
   row(io, "read only", visible_line(status.read_only_reason, kFieldCharacters));
   std::uint64_t bytes = 0;
   for (const auto& run : status.damage) {
@@ -236,7 +301,8 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   row(io, "modified", time_words(facts.of.mtime_ns));
   row(io, "parent", visible_line(facts.header.parent_session, kFieldCharacters));
   row(io, "state",
-      facts.status.state + (facts.status.reasons.empty() ? "" : "  (" + comma_separated(facts.status.reasons) + ")"));
+      facts.status.state + (facts.status.reasons.empty() ? "" : "  (" + comma_separated(facts.status.reasons) + ")"),
+      style_of_state(facts.status.state));
   print_damage(facts.status, io);
   row(io, "entries", counts_words(facts));
   row(io, "not shown", not_shown_words(facts.status.not_shown));
@@ -245,6 +311,7 @@ void print_words(const Facts& facts, const Opened& opened, Terminal& io) {
   if (!facts.labels.empty()) {
     print_points("labels", facts.labels, opened, kNoEntry, io);
   }
+  print_sub_agents(facts.sub_agents, io);
   std::optional<stats::Row> marked;
   row(io, "usage", usage_words(facts.usage, opened.of.session, marked));
   if (marked) {
@@ -260,7 +327,12 @@ int run_show(const CommandLine& line, Terminal& io) {
     return fail(io, opened.error());
   }
   const Facts facts = gather(*opened);
-  line.json ? print_json(facts, io) : print_words(facts, *opened, io);
+  if (line.json) {
+    print_json(facts, io);
+    return kDone;
+  }
+  const Pager pager(io);
+  print_words(facts, *opened, io);
   return kDone;
 }
 

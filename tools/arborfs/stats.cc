@@ -5,13 +5,14 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/columns.h"
 #include "core/base/error.h"
 #include "core/entry/text.h"
+#include "core/search/period.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
 #include "tools/arborfs/costs.h"
 #include "tools/arborfs/json_text.h"
-#include "tools/arborfs/period.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -68,11 +69,11 @@ std::vector<std::string> cells_of(const stats::Row& row) {
 /// The table without bars: the rows and the total.
 Table numbers(const std::vector<stats::Row>& rows, const stats::Row& total, By by) {
   Table table({{heading_of(by), false, true},
-               {"MESSAGES", true},
-               {"INPUT", true},
-               {"OUTPUT", true},
-               {"CACHE READ", true},
-               {"CACHE WRITE", true},
+               {"MESSAGES", true, false, 3},
+               {"INPUT", true, false, 4},
+               {"OUTPUT", true, false, 5},
+               {"CACHE READ", true, false, 2},
+               {"CACHE WRITE", true, false, 1},
                {"COST", true}});
   for (const stats::Row& row : rows) {
     table.add(cells_of(row));

@@ -89,14 +89,14 @@ void print_json(const std::vector<StoreRow>& rows, Terminal& io) {
 }
 
 void print_table(const std::vector<StoreRow>& rows, Terminal& io) {
-  Table table({{"AGENT"}, {"FOLDER"}, {"SESSIONS", true}, {"STATE"}});
+  Table table({{"AGENT"}, {"FOLDER", false, true}, {"SESSIONS", true}, {"STATE", false, true}});
   for (const StoreRow& row : rows) {
     table.add({std::string(row.agent), row.place.empty() ? "-" : visible_line(row.place, kShownPath),
                grouped(row.sessions),
                std::string(row.state) + (row.problem.empty() ? "" : ": " + visible_line(row.problem, kShownPath)) +
                    left_out_words(row.left_out)});
   }
-  for (const std::string& line : table.lines(0)) {
+  for (const std::string& line : table.lines(io.out_is_terminal ? io.width : 0)) {
     io.out << line << "\n";
   }
 }

@@ -6,51 +6,11 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <type_traits>
 
 #include "core/base/clock.h"
+#include "core/base/columns.h"
 
 namespace arborfs::cli {
-namespace {
-
-struct Range {
-  std::uint32_t first;
-  std::uint32_t last;
-};
-
-// Blocks that terminals draw two columns wide, and those drawn over the previous character.
-constexpr Range kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
-                           {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
-                           {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
-                           {0x1fa70, 0x1faff}, {0x20000, 0x3fffd}};
-constexpr Range kCombining[] = {{0x300, 0x36f}, {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
-
-template <std::size_t N>
-bool is_in(const Range (&ranges)[N], std::uint32_t code) {
-  return std::any_of(std::begin(ranges), std::end(ranges),
-                     [code](const Range& range) { return code >= range.first && code <= range.last; });
-}
-
-struct Character {
-  std::size_t length;
-  std::size_t columns;
-};
-
-Character next_character(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) {
-    return {1, 1};
-  }
-  const std::size_t wanted = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
-  const std::size_t length = std::min(wanted, text.size());
-  std::uint32_t code = wanted == 1 ? first : first & (0x7fU >> wanted);
-  for (std::size_t i = 1; i < length; ++i) {
-    code = (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3fU);
-  }
-  return {length, is_in(kCombining, code) ? 0U : is_in(kWide, code) ? 2U : 1U};
-}
-
-}  // namespace
 
 std::string size_words(std::uint64_t bytes) {
   if (bytes < 1024) {
@@ -84,33 +44,6 @@ std::string age_words(std::int64_t nanoseconds, std::int64_t now_ns) {
                            : std::to_string(seconds / kDay) + " d ago";
 }
 
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  while (!text.empty()) {
-    const Character character = next_character(text);
-    columns += character.columns;
-    text.remove_prefix(character.length);
-  }
-  return columns;
-}
-
-std::string cut(std::string_view text, std::size_t columns) {
-  if (columns_of(text) <= columns) {
-    return std::string(text);
-  }
-  std::size_t used = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const Character character = next_character(text.substr(at));
-    if (used + character.columns + 1 > columns) {
-      break;
-    }
-    used += character.columns;
-    at += character.length;
-  }
-  return std::string(text.substr(0, at)) + "…";
-}
-
 std::vector<std::size_t> Table::widths(std::size_t width) const {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -120,8 +53,7 @@ std::vector<std::size_t> Table::widths(std::size_t width) const {
     }
     widths.push_back(widest);
   }
-  const std::size_t gaps = kGap * (columns_.size() - 1);
-  while (width > 0 && std::accumulate(widths.begin(), widths.end(), gaps) > width) {
+  while (width > 0 && sum_of(widths) > width) {
     std::size_t* widest = nullptr;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       if (columns_[i].flexible && widths[i] > kLeast && (widest == nullptr || widths[i] > *widest)) {
@@ -136,10 +68,14 @@ std::vector<std::size_t> Table::widths(std::size_t width) const {
   return widths;
 }
 
+std::size_t Table::sum_of(const std::vector<std::size_t>& widths) {
+  return widths.empty() ? 0 : std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+}
+
 std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
   std::string text;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell = cut(cells[i], widths[i]);
+    const std::string cell = cut_middle(cells[i], widths[i]);
     const std::string padding(widths[i] - std::min(widths[i], columns_of(cell)), ' ');
     text += (i == 0 ? "" : std::string(kGap, ' ')) + (columns_[i].right ? padding + cell : cell + padding);
   }
@@ -150,22 +86,27 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
 bool Table::is_tight(std::size_t width) const {
   const auto whole = widths(0);
   const auto fitted = widths(width);
-  bool is_tight = false;
+  bool is_tight = width > 0 && sum_of(fitted) > width;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     is_tight = is_tight || (columns_[i].flexible && fitted[i] < std::min(whole[i], kRoomy));
   }
   return is_tight;
 }
 
-Table Table::without_optional() const {
-  const auto kept = [this](const auto& cells) {
-    std::decay_t<decltype(cells)> few;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].optional) {
-        few.push_back(cells[i]);
-      }
+std::optional<std::size_t> Table::least_useful() const {
+  std::optional<std::size_t> least;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].dropped > 0 && (!least || columns_[i].dropped < columns_[*least].dropped)) {
+      least = i;
     }
-    return few;
+  }
+  return least;
+}
+
+Table Table::without(std::size_t column) const {
+  const auto kept = [column](auto cells) {
+    cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(column));
+    return cells;
   };
   Table few(kept(columns_));
   std::transform(rows_.begin(), rows_.end(), std::back_inserter(few.rows_), kept);
@@ -173,10 +114,8 @@ Table Table::without_optional() const {
 }
 
 std::vector<std::string> Table::lines(std::size_t width) const {
-  const bool has_optional =
-      std::any_of(columns_.begin(), columns_.end(), [](const Column& one) { return one.optional; });
-  if (has_optional && is_tight(width)) {
-    return without_optional().lines(width);
+  if (const auto least = least_useful(); least && is_tight(width)) {
+    return without(*least).lines(width);
   }
   const auto fitted = widths(width);
   std::vector<std::string> headings;
@@ -186,6 +125,9 @@ std::vector<std::string> Table::lines(std::size_t width) const {
   std::vector<std::string> lines{line(headings, fitted)};
   for (const auto& row : rows_) {
     lines.push_back(line(row, fitted));
+  }
+  for (std::string& one : lines) {
+    one = width == 0 ? one : cut(one, width);
   }
   return lines;
 }

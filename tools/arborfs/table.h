@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/columns.h"
 #include "core/base/words.h"
 
 namespace arborfs::cli {
@@ -18,25 +20,20 @@ std::string time_words(std::int64_t nanoseconds);
 /// How long ago that was: just now, 5 min ago, 2 h ago, 13 d ago. Earlier times and later ones: as time_words.
 std::string age_words(std::int64_t nanoseconds, std::int64_t now_ns);
 
-/// Columns that a terminal uses for `text`, which has no control characters: two for wide characters, none for
-/// combining ones.
-std::size_t columns_of(std::string_view text);
-/// Cuts the text to so many columns; the last one is an ellipsis if something is missing.
-std::string cut(std::string_view text, std::size_t columns);
-
 /// Rows under a heading, columns as wide as their widest cell.
 class Table {
  public:
   struct Column {
     std::string heading;
     bool right = false;     // numbers
-    bool flexible = false;  // is cut if the rows do not fit
-    bool optional = false;  // is left out if the flexible ones would else have fewer than kRoomy columns
+    bool flexible = false;  // is cut in the middle if the rows do not fit
+    int dropped = 0;        // columns are left out in this order, from 1, while the rows do not fit or the flexible
+                            // ones have fewer than kRoomy columns; 0: never
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   /// Lines of at most `width` columns (0: no limit), heading first, each without its newline. Flexible columns are cut,
-  /// the widest first, none below kLeast.
+  /// the widest first, none below kLeast; what still does not fit is cut off.
   [[nodiscard]] std::vector<std::string> lines(std::size_t width) const;
 
  private:
@@ -45,7 +42,9 @@ class Table {
   static constexpr std::size_t kGap = 2;
   [[nodiscard]] std::vector<std::size_t> widths(std::size_t width) const;
   [[nodiscard]] bool is_tight(std::size_t width) const;
-  [[nodiscard]] Table without_optional() const;
+  static std::size_t sum_of(const std::vector<std::size_t>& widths);
+  [[nodiscard]] std::optional<std::size_t> least_useful() const;
+  [[nodiscard]] Table without(std::size_t column) const;
   [[nodiscard]] std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -31,6 +31,8 @@ const char* code_of(Style style) {
       return "32";
     case Style::yellow:
       return "33";
+    case Style::cyan:
+      return "36";
     case Style::plain:
       break;
   }
@@ -40,8 +42,8 @@ const char* code_of(Style style) {
 }  // namespace
 
 bool Terminal::has_colour() const {
-  if (!out_is_terminal || !env) {
-    return false;
+  if (colour != Colour::by_terminal || !out_is_terminal || !env) {
+    return colour == Colour::always;
   }
   const auto no_color = env("NO_COLOR");
   return (!no_color || no_color->empty()) && env("TERM").value_or("") != "dumb";
@@ -55,7 +57,8 @@ Terminal system_terminal() {
                   .width = columns_of(STDOUT_FILENO),
                   .env = process_env,
                   .in = &std::cin,
-                  .in_is_terminal = ::isatty(STDIN_FILENO) != 0};
+                  .in_is_terminal = ::isatty(STDIN_FILENO) != 0,
+                  .out_fd = STDOUT_FILENO};
 }
 
 std::string styled(const Terminal& io, Style style, const std::string& text) {

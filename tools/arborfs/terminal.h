@@ -11,6 +11,9 @@
 
 namespace arborfs::cli {
 
+/// When output is coloured.
+enum class Colour { by_terminal, always, never };
+
 struct Terminal {
   std::ostream& out;
   std::ostream& err;
@@ -22,8 +25,10 @@ struct Terminal {
   std::istream* in = nullptr;  // null for none
   bool in_is_terminal = false;
   bool json_errors = false;  // --json was given: errors are printed as JSON too
+  Colour colour = Colour::by_terminal;
+  int out_fd = -1;  // the descriptor that `out` writes to; -1 if it writes elsewhere, and no pager can show it
 
-  /// True if `out` may be coloured: a terminal that is not dumb, without NO_COLOR.
+  /// True if `out` is to be coloured: by default on a terminal that is not dumb, without NO_COLOR.
   [[nodiscard]] bool has_colour() const;
 };
 
@@ -31,7 +36,7 @@ struct Terminal {
 Terminal system_terminal();
 
 /// `text` in one of the terminal's styles; unchanged if it has none.
-enum class Style { plain, bold, dim, red, green, yellow };
+enum class Style { plain, bold, dim, red, green, yellow, cyan };
 std::string styled(const Terminal& io, Style style, const std::string& text);
 
 }  // namespace arborfs::cli

@@ -40,7 +40,8 @@ std::string shown_title(const std::string& title) {
 /// `when_empty` is printed if there are none.
 void print_trash(const std::vector<Trashed>& all, bool json, const char* when_empty, Terminal& io) {
   auto rows = JsonText::lines();
-  Table table({{"REMOVED"}, {"TITLE", false, true}, {"FOLDER", false, true}, {"NAME"}});
+  Table table(
+      {{"REMOVED", false, false, 2}, {"TITLE", false, true}, {"FOLDER", false, true, 1}, {"NAME", false, true}});
   for (const auto& one : all) {
     rows.item_json(JsonText::object()
                        .add("name", one.name)

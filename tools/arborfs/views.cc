@@ -1,9 +1,12 @@
 // The verbs that print one document of a session: tree, context, text.
 
+#include "core/entry/views.h"
+
 #include <unordered_map>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
@@ -13,6 +16,7 @@
 #include "core/views/session_work.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/pager.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
@@ -20,13 +24,51 @@
 namespace arborfs::cli {
 namespace {
 
+int print_content(const Content& content, Form form, Terminal& io) {
+  const auto written = [&] {
+    const Pager pager(io);
+    return write_content(content, form, io);
+  }();
+  return written ? kDone : fail(io, written.error());
+}
+
 int print_document(const Opened& opened, const ViewRow& view, std::uint32_t item, Form form, Terminal& io) {
   const auto document = make_view(*opened.of.session, view, item, *opened.catalog);
-  if (!document) {
-    return fail(io, document.error());
+  return document ? print_content(*document->content, form, io) : fail(io, document.error());
+}
+
+Style style_of(TreeLook::Part part, const LogIndex& index, Ordinal entry) {
+  switch (part) {
+    case TreeLook::Part::name:
+      return index.is_assistant(entry) ? Style::green : index.name(entry) == "user" ? Style::cyan : Style::plain;
+    case TreeLook::Part::label:
+      return Style::yellow;
+    case TreeLook::Part::leaf:
+      return Style::bold;
+    case TreeLook::Part::number:
+    case TreeLook::Part::time:
+    case TreeLook::Part::id:
+      return Style::dim;
+    case TreeLook::Part::plain:
+      break;
   }
-  const auto written = write_content(*document->content, form, io);
-  return written ? kDone : fail(io, written.error());
+  return Style::plain;
+}
+
+/// tree.txt as it is, or for a terminal, with times, as wide as that is.
+int print_tree(const Opened& opened, Terminal& io) {
+  TreeLook look;
+  if (io.out_is_terminal) {
+    look.width = io.width;
+    look.has_times = true;
+  }
+  if (io.has_colour()) {
+    look.colour = [&io](TreeLook::Part part, const std::string& text, const LogIndex& index, Ordinal entry) {
+      return styled(io, style_of(part, index, entry), text);
+    };
+  }
+  const auto tree = tree_document(*opened.of.session, look);
+  return tree ? print_content(**tree, Form{}, io) : fail(io, tree.error());
 }
 
 /// A time, or null if the record has none.
@@ -115,6 +157,19 @@ Error no_entry_in(const Session& session) {
                                                               : "the session has no entries"};
 }
 
+/// The last entry of the branch that the user names: as in branches/, else as find_entry. "" names the current one.
+Result<Ordinal> find_branch(const Session& session, const std::string& spelled) {
+  {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    const LogIndex& index = guard.index();
+    const auto tip = names::leading_ordinal(spelled);
+    if (tip && *tip != kNoEntry && *tip <= index.size() && names::branch_stem(index, *tip) == spelled) {
+      return *tip;
+    }
+  }
+  return find_entry(session, spelled == "current" ? "" : spelled);
+}
+
 /// An entry and its text.
 struct SaidText {
   Ordinal ordinal = kNoEntry;
@@ -144,28 +199,30 @@ Result<std::string> text_said(const Session& session, Ordinal ordinal) {
   return text;
 }
 
-/// The newest message of the assistant on the path to the leaf that says something. Errors: not_found; those of
-/// text_said.
-Result<SaidText> last_answer(const Session& session) {
+/// The newest message of the assistant on the path to `leaf` that has code. Errors: not_found; those of text_said.
+Result<SaidText> last_code(const Session& session, Ordinal leaf) {
   std::vector<Ordinal> answers;
   {
     ASSIGN_OR_RETURN(const auto guard, session.read_index());
-    answers = people_entries(guard.index(), guard.leaf());
+    answers = people_entries(guard.index(), leaf);
     std::erase_if(answers, [&](Ordinal step) { return !guard.index().is_assistant(step); });
   }
   for (auto at = answers.rbegin(); at != answers.rend(); ++at) {
     ASSIGN_OR_RETURN(auto text, text_said(session, *at));
-    if (text.find_first_not_of(" \n\t") != std::string::npos) {
+    if (!code_blocks(text).empty()) {
       return SaidText{*at, std::move(text)};
     }
   }
-  return Error{Errc::not_found, "the current branch has no answer of the assistant yet"};
+  return Error{Errc::not_found,
+               answers.empty() ? "the branch has no answer of the assistant yet"
+                               : "no answer on the branch has a fenced code block; name another --branch or ENTRY"};
 }
 
-/// The entry whose code is printed: the named one, or the last answer.
+/// The entry whose code is printed: the named one, or the last answer on the branch that has any.
 Result<SaidText> entry_of_code(const CommandLine& line, const Session& session) {
   if (line.entry.empty()) {
-    return last_answer(session);
+    ASSIGN_OR_RETURN(const Ordinal leaf, find_branch(session, line.branch));
+    return last_code(session, leaf);
   }
   ASSIGN_OR_RETURN(const Ordinal ordinal, find_entry(session, line.entry));
   if (ordinal == kNoEntry) {
@@ -198,8 +255,7 @@ int print_code(const CommandLine& line, Terminal& io) {
   }
   const auto blocks = code_blocks(answer->text);
   if (blocks.empty()) {
-    return fail(io, {Errc::not_found, std::string(line.entry.empty() ? "the last answer" : "the entry") +
-                                          " has no fenced code block; name another ENTRY"});
+    return fail(io, {Errc::not_found, "the entry has no fenced code block; name another ENTRY"});
   }
   if (line.json) {
     io.out << terminal_safe_json(code_json(*opened, answer->ordinal, blocks)) << "\n";
@@ -220,7 +276,7 @@ int run_tree(const CommandLine& line, Terminal& io) {
     return fail(io, opened.error());
   }
   if (!line.json) {
-    return print_document(*opened, view, 0, Form{}, io);
+    return print_tree(*opened, io);
   }
   const auto guard = opened->of.session->read();
   if (!guard) {
@@ -249,19 +305,23 @@ int run_text(const CommandLine& line, Terminal& io) {
     return print_code(line, io);
   }
   const bool whole = line.entry.empty();
-  const ViewRow& view = whole ? *find_view("transcript.md") : item_views::entry_text;
+  const ViewRow& view = !line.branch.empty() ? item_views::branch_transcript
+                        : whole              ? *find_view("transcript.md")
+                                             : item_views::entry_text;
   const auto opened = open_session(line, view.depth, io);
   if (!opened) {
     return fail(io, opened.error());
   }
-  const auto ordinal = find_entry(*opened->of.session, line.entry);
+  const Session& session = *opened->of.session;
+  const auto ordinal = whole ? find_branch(session, line.branch) : find_entry(session, line.entry);
   if (!ordinal) {
     return fail(io, ordinal.error());
   }
-  if (!whole && *ordinal == kNoEntry) {
+  if ((!whole || !line.branch.empty()) && *ordinal == kNoEntry) {
     return fail(io, no_entry_in(*opened->of.session));
   }
-  return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, Form{}, io);
+  const Form form{.coloured = io.has_colour()};
+  return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, form, io);
 }
 
 namespace {
@@ -275,12 +335,14 @@ Result<SessionWork> work_of(const CommandLine& line, Terminal& io) {
 }
 
 void print_files(const SessionWork& work, Terminal& io) {
-  Table table({{"READS", true}, {"EDITS", true}, {"WRITES", true}, {"LAST"}, {"PATH"}});
+  Table table(
+      {{"READS", true, false, 2}, {"EDITS", true}, {"WRITES", true}, {"LAST", false, false, 1}, {"PATH", false, true}});
   for (const FileWork& file : work.files) {
     table.add({grouped(file.reads), grouped(file.edits), grouped(file.writes),
                file.last_ms == Entry::kNoTime ? "-" : local_time(file.last_ms, "%Y-%m-%d %H:%M"),
                visible_line(file.path, kFilePathCharacters)});
   }
+  const Pager pager(io);
   for (const std::string& row : table.lines(io.width)) {
     io.out << row << "\n";
   }
@@ -340,6 +402,7 @@ int run_commands(const CommandLine& line, Terminal& io) {
   if (line.json) {
     return print_rows(work->commands, io);
   }
+  const Pager pager(io);
   io.out << commands_text(*work);
   return kDone;
 }

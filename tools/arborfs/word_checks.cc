@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/suggestion.h"
 #include "core/entry/text.h"
 #include "core/formats/registry.h"
-#include "tools/arborfs/period.h"
+#include "core/search/period.h"
 
 namespace arborfs::cli {
 namespace {
@@ -32,7 +33,9 @@ WordCheck needs(const std::string& what) {
 WordCheck is_one_of(const std::vector<std::string>& choices) {
   return [choices](const std::string& word) {
     const bool known = std::find(choices.begin(), choices.end(), word) != choices.end();
-    return known ? "" : "'" + visible_line(word, kShownOfWord) + "' is not one of " + in_one_line(choices);
+    return known ? ""
+                 : "'" + visible_line(word, kShownOfWord) + "' is not one of " + in_one_line(choices) +
+                       did_you_mean(nearest(word, choices));
   };
 }
 
@@ -43,11 +46,7 @@ std::string complain_of_model(const std::string& word) {
 }
 
 std::string complain_of_date(const std::string& word) {
-  return start_of(word)
-             ? ""
-             : "'" + visible_line(word, kShownOfWord) +
-                   "' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d, 2w, \"this week\" "
-                   "or \"last month\"";
+  return start_of(word) ? "" : no_time(word);
 }
 
 std::string complain_of_period(const std::string& word) {

@@ -15,7 +15,9 @@
 #include "core/write/resolve_target.h"
 #include "core/write/verbs.h"
 #include "tools/arborfs/access.h"
+#include "tools/arborfs/draft.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/programs.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/verbs.h"
@@ -152,6 +154,11 @@ Result<std::string> read_message(std::istream& in) {
   return in.bad() ? Result<std::string>(Errc::io, "cannot read the message") : Result<std::string>(std::move(text));
 }
 
+/// True if nothing of the command line says where the message is, and there is a user to write it.
+bool is_to_be_typed(const CommandLine& line, const Terminal& io) {
+  return !line.words && line.file.empty() && (io.in == nullptr || io.in_is_terminal);
+}
+
 Result<std::string> message_of(const CommandLine& line, Terminal& io) {
   if (line.words) {
     return *line.words;
@@ -213,9 +220,38 @@ std::string rewind_report(const std::string& result, bool& is_complete) {
 
 }  // namespace
 
+namespace {
+
+int append(std::string text, const std::string& target, const Opened& opened, const CommandLine& line, Terminal& io) {
+  if (line.note || line.queue) {
+    const char* const member = line.note ? "note" : "queue";
+    text.resize(text.size() - (text.ends_with('\n') ? 1 : 0));
+    text = text.empty() ? std::string("{\"") + member + "\":\"\"}" : command_json({{member, text}}, false);
+  }
+  const bool is_json = line.note || line.queue || JsonCommand::is_one(text);
+  return change({"append", std::move(text), is_json, target}, "id", opened, line, io);
+}
+
+/// Fails for --note and --queue if the session's agent has no such thing.
+Result<void> check_kind(const CommandLine& line, const Format& format) {
+  if ((!line.note && !line.queue) || !format.is_writable() ||
+      (line.note ? format.takes_notes : format.queues_messages)) {
+    return {};
+  }
+  return {Errc::unsupported, "sessions of " + std::string(format.agent) +
+                                 (line.note ? " take no notes for the model; append a message without --note"
+                                            : " have no queue; append a message without --queue")};
+}
+
+}  // namespace
+
 int run_append(const CommandLine& line, Terminal& io) {
-  if (!line.words && line.file.empty() && (io.in == nullptr || io.in_is_terminal)) {
-    return misused(io, "append", "a message is needed: as an argument, with -f FILE, or on standard input");
+  const bool is_typed = is_to_be_typed(line, io);
+  const std::string editor = is_typed && io.out_is_terminal ? editor_command(io) : "";
+  if (is_typed && editor.empty()) {
+    return misused(
+        io, "append",
+        "a message is needed: as an argument, with -f FILE, on standard input, or from $EDITOR at a terminal");
   }
   const auto opened = open_session(line, Depth::index, io);
   if (!opened) {
@@ -225,24 +261,25 @@ int run_append(const CommandLine& line, Terminal& io) {
   if (!target) {
     return fail(io, target.error());
   }
-  auto text = message_of(line, io);
-  if (!text) {
-    return fail(io, text.error());
+  if (const auto checked = check_kind(line, opened->of.session->format()); !checked) {
+    return fail(io, checked.error());
   }
-  if (line.note || line.queue) {
-    const Format& format = opened->of.session->format();
-    if (format.is_writable() && !(line.note ? format.takes_notes : format.queues_messages)) {
-      return fail(io,
-                  {Errc::unsupported, "sessions of " + std::string(format.agent) +
-                                          (line.note ? " take no notes for the model; append a message without --note"
-                                                     : " have no queue; append a message without --queue")});
-    }
-    const char* const member = line.note ? "note" : "queue";
-    text->resize(text->size() - (text->ends_with('\n') ? 1 : 0));
-    text = text->empty() ? std::string("{\"") + member + "\":\"\"}" : command_json({{member, *text}}, false);
+  if (!is_typed) {
+    auto text = message_of(line, io);
+    return text ? append(std::move(*text), *target, *opened, line, io) : fail(io, text.error());
   }
-  const bool is_json = line.note || line.queue || JsonCommand::is_one(*text);
-  return change({"append", std::move(*text), is_json, *target}, "id", *opened, line, io);
+  const auto draft = write_draft(editor, opened->of);
+  if (!draft) {
+    return fail(io, draft.error());
+  }
+  const int status = append(draft->text, *target, *opened, line, io);
+  if (status == kDone) {
+    discard(*draft);
+  } else {
+    io.err << "arborfs: the message is kept in " << visible_line(draft->path, kResultCharacters)
+           << "; -f FILE appends it\n";
+  }
+  return status;
 }
 
 int run_branch(const CommandLine& line, Terminal& io) {

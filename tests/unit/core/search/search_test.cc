@@ -7,7 +7,9 @@
 #include "core/base/cancellation.h"
 #include "core/formats/omp/store/store.h"
 #include "core/json/utf8.h"
+#include "core/search/period.h"
 #include "tests/support/temp_store.h"
+#include "tests/support/variable.h"
 
 namespace arborfs::search {
 namespace {
@@ -51,6 +53,7 @@ TEST(SearchQuery, WordsPhrasesExclusionsAndFilters) {
 }
 
 TEST(SearchQuery, DatesAreTimes) {
+  const testing::Variable zone("TZ", "UTC");
   const auto query = parse_query("after:2026-02-16 before:2026-02-17T10:00:00Z");
   ASSERT_TRUE(query);
   EXPECT_EQ(query->after_ms, 1771200000000);
@@ -64,7 +67,31 @@ TEST(SearchQuery, OddQueriesAreRefusedOrWords) {
   }
   EXPECT_EQ(parse_query("\xff").error().code, Errc::not_utf8);
   EXPECT_EQ(parse_query(std::string(2000, 'x')).error().code, Errc::too_large);
-  EXPECT_THAT(parse_query("agent::x - \"open")->wanted, ElementsAre("agent::x", "-", "open"));
+  EXPECT_THAT(parse_query("agent::x -")->wanted, ElementsAre("agent::x", "-"));
+}
+
+TEST(SearchQuery, PeriodsAreThoseOfTheCommandLine) {
+  for (const std::string word :
+       {"today", "yesterday", "this-week", "last-week", "last-month", "this-year", "2026-02"}) {
+    const auto query = parse_query("after:" + word + " before:" + word);
+    ASSERT_TRUE(query) << word;
+    EXPECT_EQ(query->after_ms, start_of(word)) << word;
+    EXPECT_EQ(query->before_ms, start_of(word)) << word;
+  }
+  EXPECT_EQ(parse_query("after:\"last week\"")->after_ms, start_of("last-week"));
+}
+
+TEST(SearchQuery, MistakesAreExplained) {
+  EXPECT_THAT(parse_query("after:lastweek").error().message, ::testing::EndsWith("did you mean 'last-week'?"));
+  EXPECT_EQ(parse_query("x \"open words").error().message,
+            "the quotation mark before 'open words' is not closed; write one behind the phrase, too");
+  EXPECT_EQ(parse_query("title:\"open").error().code, Errc::invalid_argument);
+  EXPECT_EQ(misspelt_filter(*parse_query("x tol:bash")), "'tol:' is no filter; did you mean 'tool:'?");
+  EXPECT_EQ(misspelt_filter(*parse_query("http://x tool:bash a::b")), "");
+}
+
+TEST(SearchQuery, NamesOfFoldersSpellSlashes) {
+  EXPECT_EQ(query_named("\"src%2Fa.ts\" %2f %252F 100%"), "\"src/a.ts\" / %2F 100%");
 }
 
 TEST(SearchExcerpt, MarksTheWordsOfTheBestLine) {

@@ -10,8 +10,8 @@
 
 #include "core/base/clock.h"
 #include "core/json/date.h"
+#include "core/search/period.h"
 #include "tests/unit/command_write_support.h"
-#include "tools/arborfs/period.h"
 #include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
@@ -101,6 +101,43 @@ TEST_F(CommandLsTest, ModelSelectsBeforeTheLimit) {
   EXPECT_EQ(run({"ls", "--model=huge"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("no session used a model named 'huge'; 'arborfs stats --by model' lists the models"));
   EXPECT_EQ(run({"ls", "--model="}), kUsage);
+}
+
+TEST_F(CommandLsTest, SortsBeforeTheLimit) {
+  write(bytes_of(log()) + costly("e3e3e3e3", "small", "0.1"));
+  std::ofstream(store.log(kFolder, id_of(20)), std::ios::app)
+      << costly("e3e3e3e3", "small", "1") << R"({"type":"custom","data":")" << std::string(2000, 'x') << "\"}\n";
+  EXPECT_EQ(run({"title", id_of(3), "A title"}), kDone) << err();
+  EXPECT_EQ(run({"title", id_of(20), "b title"}), kDone) << err();
+  EXPECT_EQ(ids({"--sort=title"}), id_of(3) + "\n" + id_of(20) + "\n" + kId + "\n");
+  EXPECT_EQ(ids({"--sort=cost", "-n2"}), id_of(20) + "\n" + kId + "\n");
+  EXPECT_EQ(ids({"--sort", "size", "-n1"}), id_of(20) + "\n");
+  EXPECT_EQ(run({"ls", "--sort=cost"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("  COST  "));
+  EXPECT_EQ(run({"ls", "--sort=titel"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("did you mean 'title'?"));
+}
+
+TEST_F(CommandLsTest, TheNearestFolderAboveWithSessionsIsMeant) {
+  const std::string below = store.root() + "/src/deep";
+  fs::create_directories(below);
+  EXPECT_EQ(ids({"-p", below, "-n1"}), std::string(kId) + "\n");
+  EXPECT_EQ(run({"prune", "--dry-run", "-p", below}), kFailed) << "what is removed is named exactly";
+  EXPECT_EQ(run({"ls", "-p", "/nowhere/at/all"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no session was started in /nowhere/at/all or in a folder above it"));
+}
+
+TEST_F(CommandLsTest, WordsThatNameNoSessionAreExplained) {
+  EXPECT_EQ(run({"title", kId, "The race of the caches"}), kDone) << err();
+  expect_refused({"show", "latset"}, "did you mean 'latest'?");
+  expect_refused({"show", "op:aaaa"}, "did you mean 'omp:aaaa'?");
+  expect_refused({"show", "race"}, "did you mean:\n  " + std::string(kId));
+  expect_refused({"show", "caches-of"}, "did you mean:\n  " + std::string(kId));
+  expect_refused({"show", "cachse"}, "did you mean:\n  " + std::string(kId));
+  expect_refused({"show", "aaab000011"}, "did you mean:\n  " + std::string(kId));
+  expect_refused({"ls", "-a", "opm"}, "there are sessions of omp; did you mean 'omp'?");
+  EXPECT_EQ(run({"show", "nothing like it"}), kFailed);
+  EXPECT_THAT(err(), Not(HasSubstr("did you mean")));
 }
 
 TEST_F(CommandLsTest, CostIsTheSumOverAllBranches) {

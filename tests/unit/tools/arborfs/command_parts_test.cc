@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
+#include "core/base/suggestion.h"
 #include "tools/arborfs/json_text.h"
 #include "tools/arborfs/progress.h"
-#include "tools/arborfs/suggestion.h"
 #include "tools/arborfs/table.h"
 
 namespace arborfs::cli {
@@ -33,20 +33,32 @@ TEST(CommandText, SizesAndCountsAreFormatted) {
   EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
 }
 
-TEST(CommandText, WideCharactersTakeTwoColumns) {
-  EXPECT_EQ(columns_of("漢字"), 4U);
-  EXPECT_EQ(columns_of("e\xcc\x81"), 1U);
-  EXPECT_EQ(cut("漢字です", 5), "漢字…");
-  EXPECT_EQ(cut("short", 5), "short");
-  EXPECT_EQ(cut("shorter", 5), "shor…");
-}
-
 TEST(CommandText, TableShortensItsFlexibleColumn) {
   Table table({{"N", true}, {"TEXT", false, true}});
   table.add({"1", "a long piece of text"});
   table.add({"22", "short"});
   EXPECT_THAT(table.lines(0), ElementsAre(" N  TEXT", " 1  a long piece of text", "22  short"));
-  EXPECT_THAT(table.lines(14), ElementsAre(" N  TEXT", " 1  a long pi…", "22  short"));
+  EXPECT_THAT(table.lines(18), ElementsAre(" N  TEXT", " 1  a long pi…text", "22  short"));
+  EXPECT_THAT(table.lines(12), ElementsAre(" N  TEXT", " 1  a long …", "22  short"));
+}
+
+TEST(CommandText, TableDropsTheLeastUsefulColumnFirst) {
+  Table table({{"A", false, false, 2}, {"B", false, false, 1}, {"TEXT", false, true}});
+  table.add({"aaaa", "bbbb", "a text that is longer than what is roomy"});
+  EXPECT_THAT(table.lines(52), ElementsAre("A     B     TEXT", HasSubstr("aaaa  bbbb  a text")));
+  EXPECT_THAT(table.lines(30), ElementsAre("A     TEXT", HasSubstr("aaaa  a text")));
+  EXPECT_THAT(table.lines(24), ElementsAre("TEXT", HasSubstr("a text")));
+}
+
+TEST(CommandText, TableFitsEveryWidth) {
+  Table table({{"WHEN", false, false, 1}, {"ID"}, {"PROJECT", false, true, 2}, {"TITLE", false, true}});
+  table.add({"2026-02-16 10:20", "019c65b8", "home-sam-work-harbor", "Fix the flaky 漢字 upload test of the store"});
+  table.add({"2026-02-16 10:20", "019c65b8", "", ""});
+  for (std::size_t width = 1; width <= 200; ++width) {
+    for (const std::string& line : table.lines(width)) {
+      EXPECT_LE(columns_of(line), width) << line;
+    }
+  }
 }
 
 TEST(CommandText, NearestWordIsWithinTwoEdits) {

@@ -119,7 +119,8 @@ TEST_F(CommandResumeTest, AtATerminalTheUserChoosesByNumber) {
   sit_at_the_terminal("2\n");
   EXPECT_EQ(run({"resume", "--print"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr(kId));
-  EXPECT_THAT(err(), AllOf(HasSubstr("race in the cache"), HasSubstr("resume which session? [1] ")));
+  EXPECT_THAT(err(), AllOf(HasSubstr("race in the cache"),
+                           HasSubstr("resume which session? a number, or words to search for [1] ")));
   sit_at_the_terminal("\n");
   EXPECT_EQ(run({"resume", "--print"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr(kGoneId));
@@ -129,6 +130,31 @@ TEST_F(CommandResumeTest, AtATerminalTheUserChoosesByNumber) {
   sit_at_the_terminal("");
   EXPECT_EQ(run({"resume", "--print"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("nothing was chosen"));
+  sit_at_the_terminal("nowhere\nsecond\n1\n");
+  EXPECT_EQ(run({"resume", "--print"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr(kId)) << "the text has the word";
+  EXPECT_THAT(err(), HasSubstr("no session has the words 'nowhere'"));
+}
+
+TEST_F(CommandResumeTest, ListsTheChoiceInColumns) {
+  EXPECT_EQ(run({"resume", "--list"}), kDone) << err();
+  EXPECT_THAT(out(), ::testing::ContainsRegex(std::string(kGoneId) + "\t20.* omp  .* race in the cache\n" + kId +
+                                              "\t20.* omp  .* first words\n"));
+  EXPECT_EQ(run({"resume", "--list", "second"}), kDone) << err();
+  EXPECT_TRUE(out().starts_with(std::string(kId) + "\t")) << out();
+  terminal.variables["COLUMNS"] = "40";
+  EXPECT_EQ(run({"resume", "--list", "\"open"}), kDone) << "while it is typed; " << err();
+  EXPECT_EQ(out(), "");
+  EXPECT_EQ(run({"resume", "--list", "--json", "race"}), kDone) << err();
+  EXPECT_EQ(result()["session"], "absent");
+  EXPECT_THAT(out(), HasSubstr(R"("title":"race in the cache")"));
+}
+
+TEST_F(CommandResumeTest, TheLatestOfAFolderAboveIsMeant) {
+  const std::string below = store.root() + "/src/deep";
+  fs::create_directories(below);
+  EXPECT_EQ(run({"resume", "--print", "-p", below}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr(kId));
 }
 
 TEST_F(CommandResumeTest, WhereItIsInstalledFzfAsks) {
@@ -138,7 +164,8 @@ TEST_F(CommandResumeTest, WhereItIsInstalledFzfAsks) {
   EXPECT_EQ(run({"resume", "--print"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr(kId));
   EXPECT_THAT(::arborfs::testing::bytes_of(programs() + "/said"),
-              HasSubstr(" text --agent-dir " + store.root() + " -- {1} | tail"));
+              AllOf(HasSubstr(" text --agent-dir " + store.root() + " -- {1} | tail"),
+                    HasSubstr(" resume --list --agent-dir " + store.root() + " -- {q}")));
   install("fzf", "exit 130");
   EXPECT_EQ(run({"resume", "--print"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("nothing was chosen"));

@@ -17,8 +17,10 @@ TEST_F(CommandSearchTest, UntitledSessionsShowTheirFirstMessage) {
 }
 
 TEST_F(CommandSearchTest, FiltersThatNameNothingAreErrors) {
-  expect_refused({"search", "-a", "opm", "first"}, "no store of an agent 'opm' is open; there are stores of omp\n");
-  expect_refused({"search", "role:usr", "first"}, "no entry has the role 'usr'; there are entries of user\n");
+  expect_refused({"search", "-a", "opm", "first"},
+                 "no store of an agent 'opm' is open; there are stores of omp; did you mean 'omp'?\n");
+  expect_refused({"search", "role:usr", "first"},
+                 "no entry has the role 'usr'; there are entries of user; did you mean 'user'?\n");
   expect_refused({"resume", "agent:opm", "first"}, "no store of an agent 'opm' is open");
   EXPECT_EQ(run({"search", "role:user", "nowhere"}), kFailed);
   EXPECT_EQ(err(), "");

@@ -9,11 +9,11 @@
 
 #include "core/json/document.h"
 #include "core/os/environment.h"
+#include "core/search/period.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"
-#include "tools/arborfs/period.h"
 
 namespace arborfs::cli {
 namespace {

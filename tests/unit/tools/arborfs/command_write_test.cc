@@ -526,5 +526,74 @@ TEST_F(CommandWriteTest, FileSizeLimitLeavesTheLogUnchanged) {
   EXPECT_EQ(bytes_of(log()), before);
 }
 
+/// At a terminal, with an editor that is a shell script with the path of the message in $1.
+class CommandAppendEditorTest : public ::arborfs::testing::WritingTest {
+ protected:
+  CommandAppendEditorTest() {
+    terminal.io.in_is_terminal = true;
+    terminal.io.out_is_terminal = true;
+  }
+  void edit_with(const std::string& script) {
+    const std::string path = store.root() + "/editor";
+    std::ofstream(path) << "#!/bin/sh\necho \"$1\" > '" << store.root() << "/edited'\n" << script << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    terminal.variables["EDITOR"] = path;
+  }
+  [[nodiscard]] std::string edited_file() const {
+    const std::string path = ::arborfs::testing::bytes_of(store.root() + "/edited");
+    return path.substr(0, path.find('\n'));
+  }
+};
+
+TEST_F(CommandAppendEditorTest, SendsWhatWasTyped) {
+  edit_with("{ printf '# a heading\\n\\ntyped\\n\\n'; cat \"$1\"; } > \"$1.new\"; mv \"$1.new\" \"$1\"");
+  EXPECT_EQ(run({"append", kId}), kDone) << err();
+  EXPECT_THAT(last()["message.content"], HasSubstr(R"("# a heading\n\ntyped")"));
+  EXPECT_FALSE(std::filesystem::exists(edited_file()));
+  terminal.variables["VISUAL"] = "false";
+  expect_refused({"append", kId},
+                 "the editor 'false' failed; set EDITOR to another one, or give the text: --text TEXT");
+}
+
+TEST_F(CommandAppendEditorTest, AnEmptyMessageSendsNothing) {
+  for (const char* script : {"", ": > \"$1\"", "printf ' \\n\\n' >> \"$1\"", "rm \"$1\""}) {
+    edit_with(script);
+    expect_refused({"append", kId}, "the message is empty; nothing was appended");
+    EXPECT_NE(edited_file(), "");
+    EXPECT_FALSE(std::filesystem::exists(edited_file())) << script;
+  }
+}
+
+TEST_F(CommandAppendEditorTest, WhatCannotBeSentIsKept) {
+  edit_with("echo precious >> \"$1\"; exit 3");
+  expect_refused({"append", kId}, "the text is kept in ");
+  EXPECT_THAT(err(), HasSubstr(edited_file()));
+  EXPECT_THAT(::arborfs::testing::bytes_of(edited_file()), HasSubstr("precious\n"));
+  std::filesystem::remove(edited_file());
+  edit_with("echo '{\"type\":}' > \"$1\"");
+  expect_refused({"append", kId}, "the message is kept in ");
+  EXPECT_THAT(err(), HasSubstr(edited_file()));
+  std::filesystem::remove(edited_file());
+}
+
+TEST_F(CommandAppendEditorTest, WithoutAnEditorTheUsageIsExplained) {
+  terminal.variables["TERM"] = "dumb";
+  EXPECT_EQ(run({"append", kId}), kUsage);
+  EXPECT_THAT(err(),
+              HasSubstr("a message is needed: as an argument, with -f FILE, on standard input, or from $EDITOR"));
+  edit_with("exit 0");
+  terminal.io.out_is_terminal = false;
+  EXPECT_EQ(run({"append", kId}), kUsage) << "the editor would write into what reads the output";
+}
+
+TEST_F(CommandAppendEditorTest, TextIsTheMessage) {
+  EXPECT_EQ(run({"append", kId, "--text", "-v is an option"}), kDone) << err();
+  EXPECT_THAT(lines_of(log()).back(), HasSubstr("-v is an option"));
+  EXPECT_EQ(run({"append", "--text=more", kId}), kDone) << err();
+  EXPECT_THAT(lines_of(log()).back(), HasSubstr("more"));
+  EXPECT_EQ(run({"append", kId, "words", "--text", "more"}), kUsage);
+  EXPECT_EQ(run({"append", kId, "-f", "/x", "--text", "more"}), kUsage);
+}
+
 }  // namespace
 }  // namespace arborfs::cli

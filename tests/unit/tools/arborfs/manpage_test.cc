@@ -86,6 +86,11 @@ bool changes_session(const std::string& verb) {
   return verb == "append" || verb == "branch" || verb == "label" || verb == "title" || verb == "summary";
 }
 
+bool takes_colour(const std::string& verb) {
+  static const std::set<std::string> kVerbs = {"ls", "search", "history", "stats", "show", "tree", "text"};
+  return kVerbs.contains(verb);
+}
+
 TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
   const std::string page = text_of("man/arborfs.1");
   const std::string synopsis = part_of(page, ".Sh SYNOPSIS");
@@ -102,14 +107,17 @@ TEST(ManPage, ListsExactlyTheOptionsOfEachVerb) {
     if (takes_store(of.verb)) {
       documented.insert({"--agent-dir", "--store"});
     }
+    if (takes_colour(of.verb)) {
+      documented.insert("--color");
+    }
     if (changes_session(of.verb)) {
       documented.insert({"--force", "--durability"});
     }
     EXPECT_EQ(documented, std::set<std::string>(of.options.begin(), of.options.end())) << of.verb;
   }
   const auto common = options_in(page.substr(0, page.find("\n.Ss ")));
-  EXPECT_EQ(common,
-            (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--store", "--force", "--durability"}));
+  EXPECT_EQ(common, (std::set<std::string>{"--json", "-h", "--help", "--agent-dir", "--store", "--color", "--force",
+                                           "--durability"}));
 }
 
 /// The lines of the synopsis about a verb.
@@ -349,6 +357,14 @@ TEST(Completion, BashOffersSessions) {
   EXPECT_EQ(offers, "1472050ec0006b29\n143d3bdfc00a7937\n");
   const std::string listed = bash_offers("arborfs show --agent-dir '" + samples + "'", "14", "/", kListing);
   EXPECT_NE(listed.find("1472050ec0006b29  (Retry policy for the sync command)\n"), std::string::npos) << listed;
+}
+
+TEST(Completion, BashOffersSessionsByTheWordsOfTheirTitles) {
+  need("bash");
+  const std::string line = "arborfs show --agent-dir '" + kRoot + "/tools/samples/omp'";
+  EXPECT_EQ(bash_offers(line, "retry"), "1472050ec0006b29\n");
+  EXPECT_EQ(bash_offers(line, "str"), "019c752b-a300-7041-80f0-c27c00e8018f\n");
+  EXPECT_NE(bash_offers(line, "the").find("\n \n"), std::string::npos) << "of several, none replaces the word";
 }
 
 TEST(Completion, BashExecutesNoTitle) {

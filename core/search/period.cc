@@ -1,14 +1,17 @@
-#include "tools/arborfs/period.h"
+#include "core/search/period.h"
 
 #include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <string_view>
+#include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/suggestion.h"
+#include "core/entry/text.h"
 #include "core/json/date.h"
 
-namespace arborfs::cli {
+namespace arborfs {
 namespace {
 
 int number_at(std::string_view text) {
@@ -137,4 +140,14 @@ std::optional<std::int64_t> end_of(const std::string& word) {
   return time_of(word, 1);
 }
 
-}  // namespace arborfs::cli
+std::string no_time(const std::string& word) {
+  constexpr std::size_t kShown = 80;
+  static const std::vector<std::string> kWords{"today",      "yesterday",  "this-week", "last-week",
+                                               "this-month", "last-month", "this-year", "last-year"};
+  return "'" + visible_line(word, kShown) +
+         "' is not a date such as 2026-02-16, or a time such as yesterday, 12h, 3d, 2w, \"this week\" or \"last "
+         "month\"" +
+         did_you_mean(nearest(word, kWords));
+}
+
+}  // namespace arborfs

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace arborfs::cli {
+namespace arborfs {
 
 /// The candidate with the fewest edits from `word` (insert, delete, replace, swap neighbours); "" if none is within 2
 /// edits, or within 1 for a word of up to 3 characters. The first of equally near ones.
@@ -13,4 +13,4 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 /// "; did you mean 'show'?"; "" for "".
 std::string did_you_mean(const std::string& word);
 
-}  // namespace arborfs::cli
+}  // namespace arborfs

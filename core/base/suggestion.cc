@@ -1,9 +1,9 @@
-#include "tools/arborfs/suggestion.h"
+#include "core/base/suggestion.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace arborfs::cli {
+namespace arborfs {
 namespace {
 
 constexpr std::size_t kLongestWord = 64;
@@ -48,4 +48,4 @@ std::string did_you_mean(const std::string& word) {
   return word.empty() ? "" : "; did you mean '" + word + "'?";
 }
 
-}  // namespace arborfs::cli
+}  // namespace arborfs

@@ -1,0 +1,145 @@
+// What the verbs print on a terminal: colours, widths, branches and sub-agents.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/columns.h"
+#include "tests/support/paths.h"
+#include "tests/unit/command_write_support.h"
+#include "tools/arborfs/markdown_colours.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ::arborfs::testing::TempStore;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string said(const std::string& id, const std::string& parent, const std::string& text) {
+  return R"({"type":"message","id":")" + id + R"(","parentId":")" + parent +
+         R"(","timestamp":"2026-02-16T10:20:32.000Z","message":{"role":"assistant","content":[{"type":"text","text":")" +
+         text + "\"}]}}\n";
+}
+
+/// A session with two branches: an answer with code and one without below it, and an older answer beside them.
+class CommandScreenTest : public ::arborfs::testing::WritingTest {
+ protected:
+  CommandScreenTest() {
+    write(TempStore::header(kId, store.root()) + "\n" + TempStore::user("e1e1e1e1", "", "first words") + "\n" +
+          said("aaaaaaa1", "e1e1e1e1", "the old branch\\n```sh\\necho old\\n```") +
+          said("aaaaaaa2", "e1e1e1e1", "with code\\n```sh\\necho new\\n```") +
+          said("aaaaaaa3", "aaaaaaa2",
+               "only words, and many of them, more than any screen of eighty columns has room for"));
+  }
+  void sit_at(std::size_t width) {
+    terminal.io.out_is_terminal = true;
+    terminal.io.width = width;
+  }
+};
+
+TEST_F(CommandScreenTest, ColourFollowsTheTerminalUnlessItIsChosen) {
+  const auto is_coloured = [this](std::vector<std::string> words) {
+    EXPECT_EQ(run(std::move(words)), kDone) << err();
+    return out().find('\x1b') != std::string::npos;
+  };
+  for (const std::string verb : {"tree", "text", "show"}) {
+    terminal.io.out_is_terminal = false;
+    EXPECT_FALSE(is_coloured({verb, kId})) << verb;
+    EXPECT_TRUE(is_coloured({verb, kId, "--color=always"})) << verb;
+    sit_at(80);
+    EXPECT_TRUE(is_coloured({verb, kId})) << verb;
+    EXPECT_TRUE(is_coloured({verb, kId, "--color=auto"})) << verb;
+    EXPECT_FALSE(is_coloured({verb, kId, "--color", "never"})) << verb;
+    EXPECT_FALSE(is_coloured({verb, kId, "--json"})) << verb;
+    terminal.variables["NO_COLOR"] = "1";
+    EXPECT_FALSE(is_coloured({verb, kId})) << verb;
+    EXPECT_TRUE(is_coloured({verb, kId, "--color=always"})) << verb;
+    terminal.variables.erase("NO_COLOR");
+    terminal.variables["TERM"] = "dumb";
+    EXPECT_FALSE(is_coloured({verb, kId})) << verb;
+    terminal.variables["TERM"] = "xterm";
+  }
+  EXPECT_EQ(run({"tree", kId, "--color=alwys"}), kUsage);
+  EXPECT_THAT(err(), HasSubstr("'alwys' is not one of auto, always, never; did you mean 'always'?"));
+}
+
+TEST_F(CommandScreenTest, TheTreeIsAsWideAsTheTerminal) {
+  terminal.variables["NO_COLOR"] = "1";
+  for (const std::size_t width : {40, 60, 80, 120, 200}) {
+    sit_at(width);
+    EXPECT_EQ(run({"tree", kId}), kDone) << err();
+    std::istringstream lines(out());
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(columns_of(line), width) << line;
+    }
+    EXPECT_EQ(out().find("room for") != std::string::npos, width >= 200) << out();
+    EXPECT_EQ(out().find(" 02-16 10:20 assistant ") != std::string::npos, width >= 60) << out();
+    EXPECT_THAT(out(), HasSubstr("<- leaf\n"));
+  }
+}
+
+TEST_F(CommandScreenTest, ATextOfAnotherBranch) {
+  EXPECT_EQ(run({"text", kId, "--branch", "000002-aaaaaaa1"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("first words"), HasSubstr("the old branch"), Not(HasSubstr("only words"))));
+  EXPECT_EQ(run({"text", kId, "--branch=aaaaaaa2"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("with code"), Not(HasSubstr("only words")))) << "up to any entry";
+  EXPECT_EQ(run({"text", kId, "--branch=current"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("only words"));
+  expect_refused({"text", kId, "--branch=none"}, "'none': no entry of the session has this name");
+  EXPECT_EQ(run({"text", kId, "--branch=leaf", "leaf"}), kUsage);
+}
+
+TEST_F(CommandScreenTest, TheLastCodeIsLookedForBackwards) {
+  EXPECT_EQ(run({"text", kId, "--code"}), kDone) << err();
+  EXPECT_EQ(out(), "echo new\n");
+  EXPECT_EQ(run({"text", kId, "--code", "--branch=aaaaaaa1"}), kDone) << err();
+  EXPECT_EQ(out(), "echo old\n");
+  expect_refused({"text", kId, "--code", "leaf"}, "the entry has no fenced code block");
+}
+
+TEST_F(CommandScreenTest, ShowWrapsToTheTerminal) {
+  terminal.variables["NO_COLOR"] = "1";
+  sit_at(40);
+  EXPECT_EQ(run({"show", kId}), kDone) << err();
+  std::istringstream lines(out());
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_one_word = line.size() > 11 && line.find(' ', 11) == std::string::npos;
+    EXPECT_TRUE(columns_of(line) <= 40 || is_one_word) << line;
+  }
+}
+
+TEST(CommandShow, NamesTheSubAgents) {
+  ::arborfs::testing::TempStore scratch;
+  const ::arborfs::testing::Variable state("XDG_STATE_HOME", scratch.root() + "/state");
+  ::arborfs::testing::FakeTerminal terminal;
+  const std::string store = "--store=claude=" + std::string(tests::kSourceDir) + "/tools/samples/claude";
+  EXPECT_EQ(terminal.run({"show", store, "f436f60c"}), kDone) << terminal.err.str();
+  EXPECT_THAT(terminal.out.str(),
+              HasSubstr("sub-agents 1\n    agent-36ee684883b4acda9  List the calls of upload() outside of retry()."));
+  EXPECT_EQ(terminal.run({"show", store, "f436f60c", "--json"}), kDone);
+  EXPECT_THAT(terminal.out.str(), HasSubstr(R"("children":[{"session":"agent-36ee684883b4acda9","title":"List)"));
+}
+
+TEST(MarkdownColoursTest, SetsHeadingsAndCodeOffWhereverPiecesEnd) {
+  ::arborfs::testing::FakeTerminal terminal;
+  terminal.io.colour = Colour::always;
+  const std::string text = "## user · x\n\nwords\n```sh\n## no heading\n```\n> quoted";
+  const std::string expected =
+      "\x1b[36m## user · x\x1b[0m\n\nwords\n\x1b[2m```sh\x1b[0m\n\x1b[33m## no heading\x1b[0m\n\x1b[2m```\x1b[0m\n"
+      "\x1b[2m> quoted\x1b[0m";
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    MarkdownColours colours(terminal.io);
+    std::string out;
+    colours.feed(text.substr(0, at), out);
+    colours.feed(text.substr(at), out);
+    colours.finish(out);
+    EXPECT_EQ(out, expected) << at;
+  }
+}
+
+}  // namespace
+}  // namespace arborfs::cli
