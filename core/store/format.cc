@@ -44,7 +44,7 @@ Error does_not_take(const Format& format, std::string_view verb) {
   if (!format.is_writable() || !format.why_only_read.empty()) {
     return only_reads(format);
   }
-  return {Errc::unsupported, "sessions of " + std::string(format.agent) + " do not take '" + std::string(verb) + "'"};
+  return {Errc::not_permitted, "sessions of " + std::string(format.agent) + " do not take '" + std::string(verb) + "'"};
 }
 
 Result<void> check_takes(const Format& format, std::string_view verb) {

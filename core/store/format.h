@@ -113,7 +113,7 @@ Error only_reads(const Format& format);
 /// Errors: only_reads() if arborfs changes no session of this format.
 Result<void> check_writable(const Format& format);
 /// The refusal of a verb that sessions of this format do not support: that of only_reads() if they support none or the
-/// format says why, else unsupported.
+/// format says why, else not_permitted.
 Error does_not_take(const Format& format, std::string_view verb);
 /// Errors: does_not_take(), of a verb that sessions of this format do not support.
 Result<void> check_takes(const Format& format, std::string_view verb);

@@ -354,8 +354,8 @@ Result<Notes::Tags> Writer::change_tags(const SessionPtr& session, const Notes::
   }
   if (const std::string own = session->tag();
       !own.empty() && std::find(change.remove.begin(), change.remove.end(), own) != change.remove.end()) {
-    return Error{Errc::unsupported, "the tag '" + own + "' is " + std::string(session->agent()) +
-                                        "'s own, which arborfs only reads here; take it away there"};
+    return Error{Errc::not_permitted, "the tag '" + own + "' is " + std::string(session->agent()) +
+                                          "'s own, which arborfs only reads here; take it away there"};
   }
   std::vector<Effect> effects;
   auto tags = note_tags(session, change, effects);

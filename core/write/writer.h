@@ -278,7 +278,7 @@ class Writer {
   /// Of sessions of every agent, also of live ones: tags are notes. Returns the tags after the change. An agent that
   /// keeps one tag itself gets the first one, unless it has one of them already or the session cannot be written now.
   /// Errors: those of Notes::change_tags; for taking away the tag that the agent keeps, those of a title, and
-  /// unsupported for a session that is only read.
+  /// not_permitted for a session that is only read.
   virtual Result<Notes::Tags> change_tags(const SessionPtr& session, const Notes::TagChange& change);
   /// Creates a session with all entries, or with the path to `target`. The source may be live and is not changed.
   /// `title`: "" for the source's title followed by " (fork)"; not set for the title that the agent's own fork gives.

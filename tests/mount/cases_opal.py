@@ -127,7 +127,7 @@ def test_opal_sessions_are_created_and_forked(case):
         eventually(5, lambda: Path(path).stem in os.listdir(mount / "by-id"), "the new session")
         fork = case.arborfs("fork", "--store", f"opal={opal}", made["session"], first).stdout.decode().split()[1]
         equal(Path(fork).read_text().splitlines()[1:], log.read_text().splitlines()[1:2], "the path's line")
-        fails_with(errno.EINVAL, answer_of, mount / "new", '{"agent":"opal","parentSession":"feed"}\n')
+        fails_with(errno.EPERM, answer_of, mount / "new", '{"agent":"opal","parentSession":"feed"}\n')
 
 
 def test_opal_sessions_are_removed_and_restored(case):

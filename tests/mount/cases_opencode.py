@@ -1,5 +1,6 @@
 """Sessions of OpenCode are shown by its rules (core/formats/opencode/FORMAT.md); they take messages (tests/opencode)."""
 
+import errno
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import time
 from pathlib import Path
 
 from cases_requests import Requests, all_sleep
-from mounting import PATIENCE, Metronome, equal, eventually, needs_root, variants, visible_within
+from mounting import PATIENCE, Metronome, equal, eventually, fails_with, needs_root, variants, visible_within
 from views import status
 from volumes import tmpfs
 from writing import refused
@@ -190,6 +191,7 @@ def test_opencode_takes_messages_and_titles(case):
         session = mount / "by-id" / SESSION
         before = entry_ids(session)
         server.run("UPDATE project SET time_updated = time_updated + 1")
+        fails_with(errno.EPERM, (session / "append").write_text, '{"role":"user","content":"JSON"}\n')
         visible_within(1, lambda: (session / "append").write_text("Go on."),
                        lambda: entry_ids(session)[:-1] == before, "the message")
         visible_within(1, lambda: None,

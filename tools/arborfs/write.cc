@@ -238,9 +238,9 @@ Result<void> check_kind(const CommandLine& line, const Format& format) {
       (line.note ? format.takes_notes : format.queues_messages)) {
     return {};
   }
-  return {Errc::unsupported, "sessions of " + std::string(format.agent) +
-                                 (line.note ? " take no notes for the model; append a message without --note"
-                                            : " have no queue; append a message without --queue")};
+  return {Errc::not_permitted, "sessions of " + std::string(format.agent) +
+                                   (line.note ? " take no notes for the model; append a message without --note"
+                                              : " have no queue; append a message without --queue")};
 }
 
 }  // namespace

@@ -426,7 +426,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
                                  bool force, bool /*pin*/) {
   RETURN_IF_ERROR(check(session, force));
   if (!summary.empty()) {
-    return Error{Errc::invalid_argument,
+    return Error{Errc::not_permitted,
                  "sessions of Claude Code have no place for a summary of a branch; move the leaf without one, then "
                  "append {\"note\":\"...\"}"};
   }

@@ -364,7 +364,7 @@ Result<MovedLeaf> Writer::branch(const SessionPtr& session, const std::string& t
                                  bool force, bool /*pin*/) {
   RETURN_IF_ERROR(check(session, force));
   if (!summary.empty()) {
-    return Error{Errc::unsupported, "threads of Codex have no summaries of branches; leave it out, or append it"};
+    return Error{Errc::not_permitted, "threads of Codex have no summaries of branches; leave it out, or append it"};
   }
   Command command;
   command.verb = "branch";

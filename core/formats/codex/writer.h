@@ -42,7 +42,7 @@ class Writer final : public arborfs::Writer {
   Result<void> set_mark(const SessionPtr& session, Mark mark, bool is_set, bool force = false) override;
   /// Codex goes back to the end of a turn: a new segment, or an earlier one, becomes the active one; a legacy thread
   /// drops its last turns. Both are for Codex too, so `pin` adds nothing. Errors also: invalid_argument for an entry
-  /// within a turn, and in a legacy thread for one that is not on the path to the leaf; unsupported with a summary;
+  /// within a turn, and in a legacy thread for one that is not on the path to the leaf; not_permitted with a summary;
   /// not_found if the database has no row of the thread.
   Result<MovedLeaf> branch(const SessionPtr& session, const std::string& target, const std::string& summary = "",
                            bool force = false, bool pin = false) override;

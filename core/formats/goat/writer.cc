@@ -502,7 +502,7 @@ Result<CreateResult> Writer::put_in_place(TempFolder& folder, const std::string&
 
 Result<CreateResult> Writer::create(const NewSession& wanted) {
   if (!wanted.provider.empty()) {
-    return Error{Errc::invalid_argument, "sessions of goat store no provider"};
+    return Error{Errc::not_permitted, "sessions of goat store no provider"};
   }
   const auto number = catalog().stores().first_of("goat");
   if (!number) {

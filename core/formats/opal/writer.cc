@@ -591,7 +591,7 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
     return Error{Errc::not_found, "no store of opal is open"};
   }
   if (!wanted.parent_session.empty()) {
-    return Error{Errc::invalid_argument, "sessions of Opal do not record which session they continue"};
+    return Error{Errc::not_permitted, "sessions of Opal do not record which session they continue"};
   }
   ASSIGN_OR_RETURN(const auto metadata, metadata_of(wanted));
   ASSIGN_OR_RETURN(const auto id, new_session_id());

@@ -87,7 +87,7 @@ class RunFacts {
 constexpr int kMostTries = 5;
 
 Error refuse_json() {
-  return {Errc::invalid_argument, "sessions of OpenCode accept the text of a message, not JSON"};
+  return {Errc::not_permitted, "sessions of OpenCode accept the text of a message, not JSON"};
 }
 
 Result<void> check_message(std::string_view text) {

@@ -498,7 +498,7 @@ Result<CreateResult> Writer::create(const NewSession& wanted) {
   ASSIGN_OR_RETURN(const auto where, store_for_new_logs(catalog(), wanted.agent));
   const DialectRules& rules = rules_of(where.dialect);
   if (!wanted.provider.empty()) {
-    return Error{Errc::invalid_argument,
+    return Error{Errc::not_permitted,
                  "sessions of " + std::string(rules.agent) + " store no provider other than that of the model"};
   }
   const std::string title = clean_title(wanted.title);

@@ -71,12 +71,12 @@ TEST_F(OfTwoFormats, LabelsAndTitlesOfAFormatThatIsOnlyReadAreNoted) {
   EXPECT_EQ(*writer->set_title(theirs, ""), "");
 }
 
-TEST_F(OfTwoFormats, VerbsThatAFormatDoesNotTakeAreUnsupported) {
+TEST_F(OfTwoFormats, VerbsThatAFormatDoesNotTakeAreNotPermitted) {
   const auto writer = make_writer(catalog, {});
   ASSERT_TRUE(ours);
   EXPECT_TRUE(writer->append_text(ours, {"hello", false, ""}));
   const auto refused = writer->checkpoint(ours, {"c", {}});
-  EXPECT_EQ(refused.error().code, Errc::unsupported);
+  EXPECT_EQ(refused.error().code, Errc::not_permitted);
   EXPECT_EQ(refused.error().message, "sessions of omp do not take 'checkpoint'");
 }
 
@@ -84,7 +84,7 @@ TEST_F(OfTwoFormats, CallsGoToTheWriterOfTheFormat) {
   WriterSet writers(catalog, {});
   writers.add({"omp"}, std::make_unique<AppendingWriter>(catalog));
   EXPECT_EQ(writers.append_text(ours, {"to omp", false, ""})->id, "to omp");
-  EXPECT_EQ(writers.set_title(ours, "a title", false, "user").error().code, Errc::unsupported);
+  EXPECT_EQ(writers.set_title(ours, "a title", false, "user").error().code, Errc::not_permitted);
   EXPECT_EQ(writers.append_text(theirs, {"to nobody", false, ""}).error().code, Errc::read_only);
   EXPECT_EQ(writers.create({"/tmp", "", "", "", "heron"}).error().message,
             "cannot create a session of heron, only of ");

@@ -228,7 +228,7 @@ TEST_F(ClaudeWriter, AnArchivedSessionHasAMarkBesideItsTranscript) {
   EXPECT_FALSE(is_archived()) << "without a time it does not count";
   const auto pinned = stage_.writer().set_mark(stage_.session(), Mark::pinned, true);
   ASSERT_FALSE(pinned);
-  EXPECT_EQ(pinned.error().code, Errc::unsupported);
+  EXPECT_EQ(pinned.error().code, Errc::not_permitted);
   EXPECT_EQ(pinned.error().message, "sessions of claude do not take 'pinned'");
 }
 
@@ -362,7 +362,7 @@ TEST_F(ClaudeWriter, AnEmptyTitleClearsIt) {
 TEST_F(ClaudeWriter, ASummaryOfABranchHasNoPlace) {
   const auto moved = stage_.writer().branch(stage_.session(), "u1", "what was left");
   ASSERT_FALSE(moved);
-  EXPECT_EQ(moved.error().code, Errc::invalid_argument);
+  EXPECT_EQ(moved.error().code, Errc::not_permitted);
   EXPECT_EQ(stage_.bytes(), before_);
 }
 

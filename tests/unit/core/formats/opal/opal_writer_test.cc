@@ -421,7 +421,7 @@ TEST_F(OpalWriting, ANewSessionTakesMessages) {
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->parent_id, "");
   wanted.parent_session = "feed";
-  EXPECT_EQ(writer_->create(wanted).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer_->create(wanted).error().code, Errc::not_permitted);
 }
 
 TEST_F(OpalWriting, ANewSessionMakesTheFolderOfSessions) {
