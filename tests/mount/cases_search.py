@@ -137,7 +137,7 @@ def test_folder_of_a_query_says_what_the_command_says(case):
                                                                   f"{hit['entry']}.md").read_text(), query)
                 for path in paths:
                     assert any(word.strip('"') in (folder / path).read_text().lower() for word in query.split()), path
-            for name in (".git", "after:soon"):
+            for name in (".git", "after:soon", '"open'):
                 fails_with(errno.ENOENT, os.stat, mount / "search" / name)
             fails_with(errno.EINVAL, os.stat, mount / "search" / "agent:opm race")
 
@@ -159,6 +159,9 @@ def test_folder_of_a_query_follows_the_logs(case):
             (mount.session(other) / "append").write_text(f"own {word}")
             equal(set(links_in(folder)), {session.name, other.name}, "own append")
             equal(len(json.loads((folder / "hits.json").read_text())), 2, "own append")
+            (mount.session(other) / "append").write_text(f"see src/{word}.ts")
+            equal(links_in(mount / "search" / f'"src%2F{word}.ts" after:yesterday'), [other.name], "a slash")
+            equal(links_in(mount / "search" / f"src%252F{word}.ts"), [], "a percent sign")
 
 
 @concurrent

@@ -79,7 +79,7 @@ std::string first_words(const Session& session, Ordinal ordinal, const Catalog& 
 struct Form {
   bool safe_json = false;  // it is JSON and goes to a terminal
   bool one_line = false;   // it is JSON, and the newlines between its tokens are left out
-  bool coloured = false;   // it is Markdown: headings and code are set off
+  bool coloured = false;   // it is Markdown: headings are set off
 };
 /// Writes a document piece by piece.
 Result<void> write_content(const Content& content, Form form, Terminal& io);

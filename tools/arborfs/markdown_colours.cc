@@ -9,7 +9,7 @@ Style MarkdownColours::style_of(std::string_view line) {
       fence_.reset();
       return Style::dim;
     }
-    return Style::yellow;
+    return Style::plain;
   }
   if (fence) {
     fence_ = fence;

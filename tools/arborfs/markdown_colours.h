@@ -10,7 +10,8 @@
 
 namespace arborfs::cli {
 
-/// Colours headings, quotations and code in a text whose pieces may be cut anywhere. Used by one thread.
+/// Colours headings, quotations and the fences around code in a text whose pieces may be cut anywhere. Used by one
+/// thread.
 class MarkdownColours {
  public:
   /// `io` must have colours.

@@ -78,6 +78,7 @@ TEST_F(CommandHistory, AProjectIsNamedByNameFolderOrAPart) {
   EXPECT_THAT(listed({"-p", "app"}), HasSubstr("two lines"));
   EXPECT_EQ(history({"-p", "work-web", "lines"}), kFailed);
   EXPECT_EQ(history({"-p", "/work"}), kFailed);
+  EXPECT_EQ(listed({"-p", "/work/web/src/deep"}), listed({"-p", "/work/web"})) << "the nearest folder above";
 }
 
 TEST_F(CommandHistory, JsonHasTheWholePrompt) {

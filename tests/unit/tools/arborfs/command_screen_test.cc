@@ -129,7 +129,7 @@ TEST(MarkdownColoursTest, SetsHeadingsAndCodeOffWhereverPiecesEnd) {
   terminal.io.colour = Colour::always;
   const std::string text = "## user · x\n\nwords\n```sh\n## no heading\n```\n> quoted";
   const std::string expected =
-      "\x1b[36m## user · x\x1b[0m\n\nwords\n\x1b[2m```sh\x1b[0m\n\x1b[33m## no heading\x1b[0m\n\x1b[2m```\x1b[0m\n"
+      "\x1b[36m## user · x\x1b[0m\n\nwords\n\x1b[2m```sh\x1b[0m\n## no heading\n\x1b[2m```\x1b[0m\n"
       "\x1b[2m> quoted\x1b[0m";
   for (std::size_t at = 0; at <= text.size(); ++at) {
     MarkdownColours colours(terminal.io);

@@ -412,6 +412,7 @@ TEST(Completion, ZshOffersSessionsWithTitlesAndEntries) {
   const std::string store = "--agent-dir " + kRoot + "/tools/samples/omp ";
   EXPECT_TRUE(zsh_lists("Kite string physics", "arborfs show " + store));
   EXPECT_TRUE(zsh_lists("[#]3 user", "arborfs text " + store + "1472050ec0006b29 b"));
+  EXPECT_TRUE(zsh_lists("1472050ec0006b29", "arborfs show " + store + "retr")) << "by a word of its title";
 }
 
 TEST(Completion, EveryShellOffersTheSessionsOfAnAgent) {
