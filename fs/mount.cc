@@ -223,6 +223,7 @@ class Daemon {
         search_index_(cache_path(""), [this] { indexer_->note_damage(); }) {}
 
   Result<void> run(const std::function<void()>& on_ready, const std::function<void()>& on_leaving) {
+    RETURN_IF_ERROR(catalog_.read_names());
     watcher_.emplace(catalog_, plan_.options.inotify ? Watcher::Mode::inotify : Watcher::Mode::poll_only);
     if (!plan_.settings.read_only) {
       writer_->take_back_parts();

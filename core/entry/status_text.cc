@@ -251,8 +251,8 @@ them; reading changes nothing in the logs.
     status.json        health: the store, the number of sessions, how changes are detected, the last errors
     operations         what arborfs changed; `arborfs undo` takes the last change back
     projects/          one folder per working directory, with one folder per session
-    by-id/             every session by its id; a unique prefix of an id is found too
-    by-agent/          the sessions of each agent, by their ids
+    by-id/             every session by its id, for scripts; a unique prefix of an id is found too
+    by-agent/          the sessions of each agent
     tags/              the sessions with a tag: `echo blue > projects/PROJECT/SESSION/tags`
     recent/            the 50 sessions that changed last, newest first; `recent/1` is the newest
     search/            the results of a search: `ls "search/race condition"/`
@@ -269,8 +269,9 @@ data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `pr
 is written `%2F`, as in `ls 'search/"src%2Fa.ts"'`: a shell takes what follows a slash for a name in a folder.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. In it, the file
-`cwd` has the full path, and `by-title/` has links such as `2026-02-16 fix-the-flaky-upload-test`. A session's folder has
-the name of its log; for agents other than omp and pi the agent's name precedes it, as in `claude-11112222`:
+`cwd` has the full path. A session's folder is named after its creation and its title, or the words with which it opens,
+as in `2026-02-16T09-12-fix-the-flaky-upload-test`. When the title changes, so does the name; the former name, the name
+of the log and the id are found too, but not listed. It has:
 
     session.json       the header of the log, with the current title, the agent and the format
     title              the title

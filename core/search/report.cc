@@ -20,12 +20,11 @@ constexpr std::size_t kSentenceCharacters = 8192;
 constexpr std::size_t kLeastRankDigits = 2;
 constexpr std::size_t kUsualObjectBytes = 384;  // in hits.json
 
-std::string link_name(std::size_t rank, std::size_t of, std::string_view title) {
+std::string link_name(std::size_t rank, std::size_t of, const std::string& shown_name) {
   const std::string number = std::to_string(rank);
   std::string name(std::max(kLeastRankDigits, std::to_string(of).size()) - number.size(), '0');
-  const std::string slug = names::slug(title);
-  name.reserve(name.size() + number.size() + 1 + slug.size());
-  return ((name += number) += '-') += slug;
+  name.reserve(name.size() + number.size() + 1 + shown_name.size());
+  return ((name += number) += '-') += shown_name;
 }
 
 std::string quoted(std::string_view text) {
@@ -132,7 +131,7 @@ ShownMatch shown_match(const Found& found, std::size_t rank) {
                    found.view->path_of(at),
                    session_name(*at.session(), kLineCharacters),
                    ""};
-  shown.link = link_name(rank + 1, found.matches.size(), shown.name);
+  shown.link = link_name(rank + 1, found.matches.size(), at.name());
   return shown;
 }
 

@@ -20,7 +20,7 @@ struct ShownMatch {
   Session::Summary session;
   std::string path;  // CatalogView::path_of
   std::string name;  // session_name()
-  std::string link;  // its name in search/<query>/: the rank and a slug of that name
+  std::string link;  // its name in search/<query>/: the rank and the name of its folder
 };
 /// `rank`: the place of the match in `found`, from 0.
 ShownMatch shown_match(const Found& found, std::size_t rank);

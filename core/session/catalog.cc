@@ -234,6 +234,9 @@ void Catalog::read_heads(const std::vector<SessionPtr>& added) {
     }
   }
   reload_notes(added);
+  if (words_ != Words::not_read) {
+    static_cast<void>(read_words(added));
+  }
   const std::lock_guard lock(mutex_);
   for (const auto& session : added) {
     known_->sessions[session->place()] = session;
@@ -242,9 +245,7 @@ void Catalog::read_heads(const std::vector<SessionPtr>& added) {
 
 void Catalog::finish(Placing& placing) {
   leave_out_second_names(placing);
-  for (const auto& session : placing.changed) {
-    refresh_known(session);
-  }
+  refresh_known(placing.changed);
   if (placing.appeared.empty() && placing.missing.empty()) {
     return;
   }
@@ -265,10 +266,6 @@ void Catalog::finish(Placing& placing) {
     publish(session, Change::Kind::session_added, *now);
   }
   publish_catalog_changed();
-}
-
-void Catalog::publish_catalog_changed() {
-  feed_.publish({.kind = Change::Kind::catalog_changed, .session_id = "", .path = ""});
 }
 
 /// The folders of these stores that can be listed, and those of known sessions in them. `only`: of a store that is a
@@ -385,7 +382,7 @@ void Catalog::touch(const LogPlace& place) {
   }
   {
     const std::lock_guard scanning(turn_of(place.in()));
-    refresh_known(session);
+    refresh_known({session});
     if (session->head().problem.empty()) {
       return;
     }
@@ -423,6 +420,8 @@ void Catalog::notes_changed() {
   auto sessions = all_sessions();
   std::erase_if(sessions, [this](const SessionPtr& session) { return is_submount(session->place().in()); });
   reload_notes(sessions);
+  std::erase_if(sessions, [](const SessionPtr& session) { return !session->is_misplaced(); });
+  place_anew(sessions);
 }
 
 void Catalog::age_tails() {
@@ -464,20 +463,6 @@ void Catalog::tidy() {
   }
   if (loaded_) {
     loaded_->tidy([this](const Session& session) { return is_submount(session.place().in()); });
-  }
-}
-
-void Catalog::refresh_known(const SessionPtr& session) {
-  if (auto refreshed = session->follow(); !refreshed) {
-    if (refreshed.error().code != Errc::not_found) {
-      note_error("log " + session->stem() + ": " + refreshed.error().message);
-    }
-    return;
-  }
-  if (session->is_misplaced()) {
-    session->reload_notes();
-    rebuild_view();
-    publish_catalog_changed();
   }
 }
 
@@ -591,31 +576,6 @@ void Catalog::look_at_links() {
   }
 }
 
-/// Notifies readers that know the session by its old names; they find its new name themselves.
-void Catalog::publish_move(const CatalogView& before, const MovedSession& moved) {
-  Change gone;
-  gone.kind = Change::Kind::session_removed;
-  gone.session = moved.session->number();
-  gone.session_id = moved.identity.id;
-  gone.path = moved.path_before;
-  gone.starter = before.starter_of(gone.session);
-  const auto is_it = [&](const auto& row) { return row.second == moved.session; };
-  if (before.by_id_prefix(encoded_name(moved.identity.id)) != moved.session) {
-    const auto old_name = std::find_if(before.by_id.begin(), before.by_id.end(), is_it);
-    gone.session_id = old_name == before.by_id.end() ? "" : old_name->first;
-  }
-  feed_.publish(std::move(gone));
-  publish(moved.session, Change::Kind::session_added, *view());
-}
-
-void Catalog::publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen) {
-  feed_.publish({.kind = kind,
-                 .session = session->number(),
-                 .session_id = session->identity().id,
-                 .path = session->shown_path(),
-                 .starter = seen.starter_of(session->number())});
-}
-
 std::uint32_t Catalog::project_number(const std::string& cwd) {
   const std::lock_guard lock(mutex_);
   auto& number = known_->project_numbers[cwd];
@@ -636,7 +596,8 @@ void Catalog::rebuild_view() {
   const std::lock_guard naming(naming_mutex_);
   std::vector<MovedSession> moved;
   auto made = make_catalog_view(
-      all_sessions(), home_, [this](const std::string& cwd) { return project_number(cwd); }, moved);
+      all_sessions(), home_, words_ == Words::not_read ? nullptr : names_,
+      [this](const std::string& cwd) { return project_number(cwd); }, moved);
   const CatalogViewPtr before = view();
   {
     const std::lock_guard lock(mutex_);
@@ -673,16 +634,6 @@ std::vector<LeftOut> Catalog::left_out() const {
                    std::move(reason)});
   }
   return all;
-}
-
-std::set<std::uint8_t> Hanging::stores() const {
-  std::set<std::uint8_t> numbers;
-  for (const auto& [submount, sentence] : submounts) {
-    if (submount.name == kWholeStore) {
-      numbers.insert(submount.store);
-    }
-  }
-  return numbers;
 }
 
 std::vector<LogFolder> Catalog::submounts() const {
@@ -755,36 +706,6 @@ void Catalog::rescan_store(std::uint8_t store) {
   std::erase_if(known, [store](const SessionPtr& session) { return session->store_number() != store; });
   rescan_all(known, store);
   look_for_blobs_of(*states_[store]);
-}
-
-Hanging Catalog::hanging() const {
-  const auto all = submounts();
-  std::set<std::string> folders;
-  for (const LogFolder& submount : all) {
-    const auto needed = stores_.needed_by(submount);
-    folders.insert(needed.begin(), needed.end());
-  }
-  const auto silent = pulse_.silent(folders);
-  Hanging found;
-  for (const LogFolder& submount : all) {
-    const Store& store = *stores_.at(submount.store);
-    const auto needed = stores_.needed_by(submount);
-    const auto hangs =
-        std::find_if(needed.begin(), needed.end(), [&](const auto& path) { return silent.contains(path); });
-    if (hangs != needed.end()) {
-      found.submounts[submount] = "the store of " + std::string(store.format().agent) + " at " +
-                                  store.paths().agent_dir + " does not answer: the file system of " + *hangs + " hangs";
-    }
-  }
-  return found;
-}
-
-bool Catalog::is_in(const Session& session, const Hanging& hanging) const {
-  if (hanging.submounts.empty()) {
-    return false;
-  }
-  const auto submount = submount_of(session.place().in());
-  return submount && hanging.submounts.contains(*submount);
 }
 
 }  // namespace arborfs

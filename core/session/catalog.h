@@ -60,6 +60,15 @@ class Catalog {
   ~Catalog();
 
   [[nodiscard]] CatalogViewPtr view() const;
+  /// From now on sessions have the names that people read (SessionNames); until then they are named after their logs.
+  /// Reads the start of each log without a title, also of logs that appear or change later. Errors: interrupted.
+  Result<void> read_names();
+  /// The same for these sessions, those that might get one of their names, and logs that appear later; others without a
+  /// title keep the names of their logs.
+  Result<void> read_names_of(const std::vector<SessionPtr>& sessions);
+  /// Shows a session at once where it belongs after a change of it: its name and its folder follow its title and its
+  /// log. Without it they do when the watcher notices the change.
+  void place_anew(const SessionPtr& session);
   /// Scans every folder of the stores that is not a submount for new, vanished, moved and changed logs. Publishes
   /// changes. If nothing changed, this costs one listing per folder and one stat per log. Errors are kept for
   /// status.json; an unreadable store or folder does not hide the others.
@@ -174,12 +183,16 @@ class Catalog {
   void finish(Placing& placing);
   void settle(Placing& placing, std::vector<SessionPtr>& added, std::vector<SessionPtr>& removed);
   void read_heads(const std::vector<SessionPtr>& added);
+  [[nodiscard]] Result<void> read_words(const std::vector<SessionPtr>& sessions);
   void reload_notes(const std::vector<SessionPtr>& sessions);
-  void refresh_known(const SessionPtr& session);
+  void refresh_known(const std::vector<SessionPtr>& sessions);
+  [[nodiscard]] bool is_misplaced(const SessionPtr& session);
+  void place_anew(const std::vector<SessionPtr>& misplaced);
   /// True if there is no log at `place` any more.
   [[nodiscard]] bool has_left(const LogPlace& place) const;
   void publish(const SessionPtr& session, Change::Kind kind, const CatalogView& seen);
   void publish_move(const CatalogView& before, const MovedSession& moved);
+  [[nodiscard]] static bool is_rename(const CatalogView& before, const CatalogView& now, const MovedSession& moved);
   void rebuild_view();
   [[nodiscard]] std::uint32_t project_number(const std::string& cwd);
   [[nodiscard]] std::vector<SessionPtr> all_sessions() const;
@@ -194,6 +207,9 @@ class Catalog {
   const std::unique_ptr<Operations> operations_;
   std::mutex rescan_mutex_;  // one rescan at a time of the folders that are not submounts; held over I/O
   std::mutex naming_mutex_;  // one rebuild of the view at a time; locked after the rescan mutexes, before mutex_
+  enum class Words : std::uint8_t { not_read, of_some, of_all };  // the opening words of sessions
+  std::atomic<Words> words_{Words::not_read};
+  const std::shared_ptr<SessionNames> names_ = std::make_shared<SessionNames>();
   std::atomic<bool> has_submounts_{false};
   mutable FolderPulse pulse_;  // of the submounts
   mutable std::mutex mutex_;

@@ -19,7 +19,7 @@ auto find_named(const Rows& rows, std::string_view wanted, const Name& name_of) 
   return found != rows.end() && name_of(*found) == wanted ? found : rows.end();
 }
 
-SessionPtr find_in(const NamedSessions& rows, std::string_view name) {
+SessionPtr find_row(const NamedSessions& rows, std::string_view name) {
   const auto found = find_named(rows, name, [](const auto& row) -> const std::string& { return row.first; });
   return found != rows.end() ? found->second : nullptr;
 }
@@ -43,13 +43,20 @@ bool is_of(const Session& session, std::string_view agent) {
   return agent.empty() || session.agent() == agent;
 }
 
+/// A log's name as a file name; for other agents than omp and pi it follows the agent's.
+std::string log_name(const Format& format, std::string_view stem) {
+  return encoded_name(format.is_plain ? std::string(stem) : std::string(format.agent) + "-" + std::string(stem));
+}
+
 /// The sessions with this name in the tree or on disk, one per agent: if several logs have the name, that of the first
 /// store. `agent`: "" for all.
 std::vector<SessionPtr> with_name(const CatalogView& view, std::string_view name, std::string_view agent) {
   std::vector<SessionPtr> found;
   for (const ShownAt* shown : view.shown) {
     const SessionPtr& session = shown->session();
-    if (!is_of(*session, agent) || (shown->name() != name && session->stem() != name)) {
+    const std::string stem = session->stem();
+    const bool is_named = shown->name() == name || stem == name || log_name(session->format(), stem) == name;
+    if (!is_of(*session, agent) || !is_named) {
       continue;
     }
     const auto other = std::find_if(found.begin(), found.end(), [agent_of = session->agent()](const SessionPtr& known) {
@@ -81,19 +88,29 @@ std::vector<SessionPtr> with_id_in_name(const CatalogView& view, std::string_vie
   return found;
 }
 
-/// True if a path in a mount leads to one branch of the session: commands would take its other branches too.
-bool leads_to_branch(const Session& session, std::string_view path) {
-  return path.find("/" + session.shown_path() + "/branches/") != std::string_view::npos;
-}
-
 }  // namespace
 
-SessionPtr SessionFolder::find(std::string_view shown_name) const {
-  return find_in(sessions, shown_name);
+SessionPtr SessionFolder::find(std::string_view name) const {
+  const auto shown = find_row(sessions, name);
+  return shown ? shown : find_row(log_names, name);
 }
 
-SessionPtr SessionFolder::find_native(std::string_view native_name) const {
-  return find_in(native_names, native_name);
+SessionPtr CatalogView::find_in(const SessionFolder& folder, std::string_view name) const {
+  if (auto here = folder.find(name)) {
+    return here;
+  }
+  auto session = named(name);
+  const auto at = session ? where.find(session->number()) : where.end();
+  return at != where.end() && at->second.folder.get() == &folder ? session : nullptr;
+}
+
+SessionPtr CatalogView::named(std::string_view name) const {
+  if (!names) {
+    const auto at = std::find_if(shown.begin(), shown.end(), [&](const ShownAt* one) { return one->name() == name; });
+    return at != shown.end() ? (*at)->session() : find_row(by_id, name);
+  }
+  auto found = session(names->find(name));
+  return found ? found : find_row(by_id, name);
 }
 
 ProjectPtr CatalogView::project(std::string_view name) const {
@@ -196,25 +213,50 @@ std::vector<SessionPtr> CatalogView::recent(std::size_t limit) const {
   return newest;
 }
 
+/// The innermost session on a path into a mount, by any of its names there.
+CatalogView::OnPath CatalogView::find_on_path(std::string_view path) const {
+  const auto take = [&path](std::string_view folder) -> std::string_view {  // the name behind the folder's
+    if (!path.starts_with(folder)) {
+      return "";
+    }
+    const std::string_view name = path.substr(folder.size(), path.find('/', folder.size()) - folder.size());
+    path.remove_prefix(folder.size() + name.size());
+    return name;
+  };
+  constexpr std::string_view kTop = "/projects/";
+  for (std::size_t at = path.rfind(kTop); at != std::string_view::npos;
+       at = at == 0 ? at - 1 : path.rfind(kTop, at - 1)) {
+    const std::string_view whole = path;
+    path.remove_prefix(at);
+    const std::string_view folder = take(kTop);
+    auto of_project = project(folder);
+    of_project = of_project ? of_project : project_of_folder(folder);
+    OnPath found{of_project ? find_in(*of_project, take("/")) : nullptr, path};
+    for (auto inner = found.session; inner;) {
+      found = {inner, path};
+      const auto below = children.find(inner->number());
+      inner = below == children.end() ? nullptr : find_in(*below->second, take("/children/"));
+    }
+    if (found.session) {
+      return found;
+    }
+    path = whole;
+  }
+  return {};
+}
+
 Result<SessionPtr> CatalogView::find_by_path(const std::string& path, const StoreSet& stores) const {
   std::error_code failed;
   std::string full = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failed), failed).string();
-  SessionPtr found;
-  std::size_t longest = 0;  // of the shown paths that the path has in it: children/ are in other sessions
   for (const auto& [id, session] : by_id) {
     const LogPlace place = session->place();
     const std::string log = session->store().path_of(place);
     if (full == log || full == without_ending(log, place)) {
       return session;
     }
-    const std::string shown_path = "/" + session->shown_path();
-    if (shown_path.size() > longest &&
-        (full.ends_with(shown_path) || full.find(shown_path + "/") != std::string::npos)) {
-      found = session;
-      longest = shown_path.size();
-    }
   }
-  if (found && leads_to_branch(*found, full)) {
+  const auto [found, rest] = find_on_path(full);
+  if (found && rest.starts_with("/branches/")) {
     return Error{Errc::invalid_argument, "'" + path + "' is a branch; name its session, and an entry of the branch"};
   }
   if (found) {
@@ -360,6 +402,8 @@ struct Member {
   SessionPtr session;
   LogPlace place;
   Session::Identity identity;
+  std::string log_name;
+  std::string name;  // "" for one after its log
   /// A log whose header cannot be read is identified by its name, which is the id for all agents with sub-agents.
   [[nodiscard]] std::string_view id() const { return identity.id.empty() ? place.stem() : identity.id; }
 };
@@ -369,41 +413,40 @@ void sort_by_name(NamedSessions& rows) {
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
-/// The log's name for omp and pi; for other agents it follows the agent's.
-std::string shown_name(const Member& member) {
-  const std::string stem(member.place.stem());
-  const Format& format = member.session->format();
-  return encoded_name(format.is_plain ? stem : std::string(format.agent) + "-" + stem);
-}
-
-/// See SessionFolder::native_names. `shown`: the names of all sessions of the folder.
-NamedSessions native_names(const Members& members, const std::unordered_set<std::string>& shown) {
+/// Adds the names of logs without an agent that no name of `taken` is and only one session has.
+void add_bare_names(const Members& members, const std::unordered_set<std::string>& taken, NamedSessions& names) {
   NamedSessions all;
   for (const Member* member : members) {
     std::string name = encoded_name(member->place.stem());
-    if (!member->session->format().is_plain && !shown.contains(name)) {
+    if (!member->session->format().is_plain && !taken.contains(name)) {
       all.emplace_back(std::move(name), member->session);
     }
   }
   sort_by_name(all);
-  NamedSessions unique;
   for (std::size_t at = 0; at < all.size(); ++at) {
     const bool is_repeated =
         (at > 0 && all[at - 1].first == all[at].first) || (at + 1 < all.size() && all[at + 1].first == all[at].first);
     if (!is_repeated) {
-      unique.push_back(all[at]);
+      names.push_back(std::move(all[at]));
     }
   }
-  return unique;
 }
 
 class ViewMaker {
  public:
-  ViewMaker(const std::vector<SessionPtr>& sessions, std::vector<MovedSession>& moved) : moved_(moved) {
+  ViewMaker(const std::vector<SessionPtr>& sessions, const std::shared_ptr<SessionNames>& names,
+            std::vector<MovedSession>& moved)
+      : moved_(moved) {
+    view_->names = names;
     members_.reserve(sessions.size());
     std::vector<FamilyMember> kin;
     for (const auto& session : sessions) {
-      members_.push_back({session, session->place(), session->identity()});
+      LogPlace place = session->place();
+      std::string of_log = log_name(session->format(), place.stem());
+      members_.push_back({session, std::move(place), session->identity(), std::move(of_log), ""});
+    }
+    if (names) {
+      name_members(*names);
     }
     for (const Member& member : members_) {
       kin.push_back({member.place.store, member.id(), member.identity.started_by});
@@ -421,23 +464,48 @@ class ViewMaker {
   }
 
  private:
+  void name_members(SessionNames& names) {
+    std::vector<SessionNames::Named> all;
+    all.reserve(members_.size());
+    for (const Member& member : members_) {
+      all.push_back({member.session, member.identity.naming, member.log_name});
+    }
+    auto named = names.name(all);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      members_[i].name = std::move(named[i]);
+    }
+  }
+
   /// Fills a folder with sessions, and sets the shown path of each. `path` is that of the folder, `taken` are the names
   /// of its other files.
   void fill(SessionFolder& folder, const std::string& path, const Members& members,
             std::unordered_set<std::string> taken) {
+    std::unordered_set<std::string> log_names = taken;
     folder.sessions.reserve(members.size());
     for (const Member* member : members) {
-      Session& session = *member->session;
-      folder.sessions.emplace_back(unique_name(shown_name(*member), taken), member->session);
-      std::string shown = path + "/" + folder.sessions.back().first;
-      std::string before = session.shown_path();
-      if (!before.empty() && (before != shown || session.is_renamed())) {
-        moved_.push_back({member->session, member->identity, std::move(before)});
+      const std::string of_log = unique_name(member->log_name, log_names);
+      const std::string shown = member->name.empty() ? of_log : unique_name(member->name, taken);
+      folder.sessions.emplace_back(shown, member->session);
+      if (shown != of_log) {
+        folder.log_names.emplace_back(of_log, member->session);
       }
-      session.set_shown_path(std::move(shown), member->identity);
+      show(*member, path + "/" + shown);
     }
     sort_by_name(folder.sessions);
-    folder.native_names = native_names(members, taken);
+    add_bare_names(members, log_names, folder.log_names);
+    sort_by_name(folder.log_names);
+  }
+
+  void show(const Member& member, std::string path) {
+    Session& session = *member.session;
+    std::string before = session.shown_path();
+    const bool is_under_other_id = session.is_renamed();
+    if (!before.empty() && (before != path || is_under_other_id)) {
+      moved_.push_back({member.session, member.identity, std::move(before), is_under_other_id});
+    }
+    Session::Identity by = member.identity;
+    by.naming = view_->names ? std::optional(by.naming.value_or(0)) : std::nullopt;
+    session.set_shown_path(std::move(path), by);
   }
 
   void note_places(const SessionFolderPtr& folder, const ProjectPtr& project, std::uint32_t starter) {
@@ -461,7 +529,7 @@ class ViewMaker {
       project->cwd = cwd;
       project->number = number_of(project->cwd);
       project->name = unique_name(names::project_name(cwd, home), taken);
-      fill(*project, "projects/" + project->name, members, {"cwd", "by-title"});
+      fill(*project, "projects/" + project->name, members, {"cwd"});
       note_places(project, project, 0);
       std::map<LogFolder, std::size_t> folders;
       for (const Member* member : members) {
@@ -543,9 +611,10 @@ class ViewMaker {
 }  // namespace
 
 std::shared_ptr<CatalogView> make_catalog_view(const std::vector<SessionPtr>& sessions, const std::string& home,
+                                               const std::shared_ptr<SessionNames>& names,
                                                const std::function<std::uint32_t(const std::string& cwd)>& number_of,
                                                std::vector<MovedSession>& moved) {
-  return ViewMaker(sessions, moved).make(home, number_of);
+  return ViewMaker(sessions, names, moved).make(home, number_of);
 }
 
 }  // namespace arborfs

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/session/session.h"
+#include "core/session/session_names.h"
 #include "core/store/store_set.h"
 
 namespace arborfs {
@@ -25,11 +26,11 @@ using NamedSessions = std::vector<std::pair<std::string, SessionPtr>>;
 /// The sessions in one folder of the mount.
 struct SessionFolder {
   NamedSessions sessions;  // by shown name
-  /// The sessions of other agents than omp and pi by their names without the agent; names that several have, and names
-  /// that are shown, are left out.
-  NamedSessions native_names;
-  [[nodiscard]] SessionPtr find(std::string_view shown_name) const;
-  [[nodiscard]] SessionPtr find_native(std::string_view native_name) const;
+  /// By the names of their logs, of which a later equal one ends with `~2`; for other agents than omp and pi also with
+  /// the agent and `-` before them. Names that are shown are left out, and those without an agent that several have.
+  NamedSessions log_names;
+  /// By a shown name or that of a log.
+  [[nodiscard]] SessionPtr find(std::string_view name) const;
 };
 using SessionFolderPtr = std::shared_ptr<const SessionFolder>;
 
@@ -63,6 +64,7 @@ struct CatalogView {
   std::vector<const ShownAt*> shown;  // in `where`: those in projects in the order of the tree, then those in children/
   std::unordered_map<std::uint32_t, SessionFolderPtr> children;  // by the number of the session that started them
   std::uint64_t version = 0;
+  std::shared_ptr<const SessionNames> names;  // null if sessions are named after their logs
 
   CatalogView() = default;
   CatalogView(const CatalogView&) = delete;  // it points into itself
@@ -77,6 +79,10 @@ struct CatalogView {
   [[nodiscard]] std::uint32_t starter_of(std::uint32_t number) const;
   /// True if the session is in the children/ of another session.
   [[nodiscard]] bool is_child(std::uint32_t number) const { return starter_of(number) != 0; }
+  /// The session with this name in one of the folders of the view: as shown, that of its log, its id or a former name.
+  [[nodiscard]] SessionPtr find_in(const SessionFolder& folder, std::string_view name) const;
+  /// The session that has or had this name, or whose id, as by-id/ has it, it is; null if there is none.
+  [[nodiscard]] SessionPtr named(std::string_view name) const;
   /// As by-id/ names it.
   [[nodiscard]] const std::string& id_of(const ShownAt& place) const { return by_id[place.id_at].first; }
   /// The project that the sessions of a folder with this name belong to, in the first store that has one.
@@ -96,7 +102,12 @@ struct CatalogView {
   [[nodiscard]] Result<SessionPtr> find(const std::string& spelled, const StoreSet& stores) const;
 
  private:
+  struct OnPath {
+    SessionPtr session;
+    std::string_view rest;  // of the path, behind the session's folder
+  };
   [[nodiscard]] Result<SessionPtr> find_by_path(const std::string& path, const StoreSet& stores) const;
+  [[nodiscard]] OnPath find_on_path(std::string_view path) const;
 };
 using CatalogViewPtr = std::shared_ptr<const CatalogView>;
 
@@ -105,11 +116,13 @@ struct MovedSession {
   SessionPtr session;
   Session::Identity identity;
   std::string path_before;
+  bool is_under_other_id = false;
 };
 
 /// A new view of these sessions, which come in the order of their places; its version is not set. `number_of` numbers
-/// projects by their cwd. Sets the shown path of each session.
+/// projects by their cwd; `names` names sessions, null for names after their logs. Sets the shown path of each session.
 std::shared_ptr<CatalogView> make_catalog_view(const std::vector<SessionPtr>& sessions, const std::string& home,
+                                               const std::shared_ptr<SessionNames>& names,
                                                const std::function<std::uint32_t(const std::string& cwd)>& number_of,
                                                std::vector<MovedSession>& moved);
 

@@ -16,6 +16,8 @@ std::string_view event_word(Change::Kind kind) {
       return "added";
     case Change::Kind::session_removed:
       return "removed";
+    case Change::Kind::session_renamed:
+      return "renamed";
     case Change::Kind::session_appended:
       return "appended";
     case Change::Kind::session_revised:
@@ -45,6 +47,9 @@ std::string change_line(const Change& change) {
   if (change.session != 0) {
     add_member(line, "session", change.session_id);
     add_member(line, "path", change.path);
+    if (!change.path_before.empty()) {
+      add_member(line, "from", change.path_before);
+    }
   }
   if (change.last != kNoEntry) {
     line += ",\"first\":" + std::to_string(change.first) + ",\"last\":" + std::to_string(change.last);

@@ -20,6 +20,7 @@ struct Change {
   enum class Kind : std::uint8_t {
     session_added,
     session_removed,
+    session_renamed,    // its folder has another name, or that of a session above it has
     session_appended,   // entries first..last are new, all earlier ones are unchanged
     session_revised,    // entries from `first` on may differ or be gone, all earlier ones are unchanged
     session_rewritten,  // a new generation: earlier entries may differ
@@ -32,10 +33,11 @@ struct Change {
   Ordinal first = kNoEntry;
   Ordinal last = kNoEntry;
   std::string session_id;
-  std::string path;            // CatalogView::path_of
-  std::uint32_t starter = 0;   // of session_added and session_removed: ShownAt::starter
-  std::uint64_t sequence = 0;  // set by publish, from 1
-  std::int64_t time_ms = 0;    // set by publish
+  std::string path;              // CatalogView::path_of
+  std::string path_before = {};  // of session_renamed
+  std::uint32_t starter = 0;     // of session_added, session_removed and session_renamed: ShownAt::starter
+  std::uint64_t sequence = 0;    // set by publish, from 1
+  std::int64_t time_ms = 0;      // set by publish
 };
 
 /// One line of `events`, newline included: {"seq":1,"time":"...","event":"appended","session":"...","path":"...",...}.

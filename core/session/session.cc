@@ -7,12 +7,18 @@
 #include "core/base/cancellation.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/entry/names.h"
 #include "core/log/log_reader.h"
 #include "core/session/loaded_indexes.h"
+#include "core/session/session_name.h"
 
 namespace arborfs {
 
 namespace {
+
+constexpr std::size_t kNameColumns = 80;  // of the opening words; a slug has fewer
+constexpr std::uint64_t kLongLog = 4 << 20;
 
 /// While it lives for long work, is_quick() is false.
 class LongWork {
@@ -37,7 +43,7 @@ Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
 
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
-  return !state_.is_current(st, Depth::head) || state_.has_ageing_tail(st) || shown_.is_wrong_for(state_);
+  return !state_.is_current(st, Depth::head) || state_.has_ageing_tail(st) || is_wrongly_shown();
 }
 
 bool Session::Shown::is_under_other_names(const Header& header) const {
@@ -47,6 +53,49 @@ bool Session::Shown::is_under_other_names(const Header& header) const {
 bool Session::Shown::is_wrong_for(const LogState& state) const {
   const Header& header = state.head.header;
   return is_under_other_names(header) || state.owner().agent != by.agent || header.started_by != by.started_by;
+}
+
+std::optional<std::uint64_t> Session::naming() const {
+  const Header& header = state_.head.header;
+  if (header.title.empty() && !words_) {
+    return std::nullopt;
+  }
+  return xxh64(header.timestamp, xxh64(header.title.empty() ? words_->slug : header.title));
+}
+
+std::optional<Session::NameParts> Session::name_parts() const {
+  const std::shared_lock lock(mutex_);
+  const Header& header = state_.head.header;
+  if (header.title.empty() && !words_) {
+    return std::nullopt;
+  }
+  return NameParts{header.timestamp, header.title.empty() ? words_->slug : header.title};
+}
+
+/// What a person typed stays while the log only grows. A long log in which nobody spoke is looked at again when it has
+/// doubled, so that its writer does not make its start be read all the time.
+bool Session::needs_words() const {
+  const std::shared_lock lock(mutex_);
+  const auto& head = state_.head;
+  if (!head.header.title.empty() || !head.problem.empty() || (words_ && words_->stat == head.stat)) {
+    return false;
+  }
+  const bool has_only_grown = words_ && words_->stat.same_file(head.stat) && words_->stat.size <= head.stat.size;
+  const bool is_long = words_ && words_->stat.size > kLongLog && head.stat.size / 2 < words_->stat.size;
+  return !has_only_grown || (!words_->is_final && !is_long);
+}
+
+Result<void> Session::read_words() {
+  const FileStat before = stat();
+  const OpeningWords opening = opening_words(*this, kNameColumns);
+  if (Cancellation::is_requested()) {
+    return {Errc::interrupted, "the reader is gone"};  // part of the log may not have been read
+  }
+  Words words{before, names::slug(opening.text.empty() ? kNoConversation : std::string_view(opening.text)),
+              opening.is_final};
+  const std::unique_lock lock(mutex_);
+  words_ = std::move(words);
+  return {};
 }
 
 std::optional<Session::Guard> Session::read() const {

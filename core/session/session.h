@@ -39,10 +39,17 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The header fields that its place and its names in the tree come from.
   struct Identity {
     std::string cwd;
-    std::string id;          // "" when the log has none
-    std::string_view agent;  // Session::agent
-    std::string started_by;  // Header::started_by
+    std::string id;                            // "" when the log has none
+    std::string_view agent;                    // Session::agent
+    std::string started_by;                    // Header::started_by
+    std::optional<std::uint64_t> naming = {};  // a hash of what its name is made of (NameParts); nothing without them
     bool operator==(const Identity&) const = default;
+  };
+
+  /// What people name it by (CONTRACT.md 2.15).
+  struct NameParts {
+    std::string timestamp;  // Header::timestamp
+    std::string words;      // the title, else the slug of the opening words (session_name.h)
   };
 
   /// What a list of sessions shows of it.
@@ -103,8 +110,14 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   [[nodiscard]] Identity identity() const {
     const auto& header = state_.head.header;
-    return locked([&] { return Identity{header.cwd, header.id, state_.owner().agent, header.started_by}; });
+    return locked([&] { return Identity{header.cwd, header.id, state_.owner().agent, header.started_by, naming()}; });
   }
+  /// Nothing while it has no title and its opening words were never read.
+  [[nodiscard]] std::optional<NameParts> name_parts() const;
+  /// True if it has no title, and its opening words were not read or may be others by now.
+  [[nodiscard]] bool needs_words() const;
+  /// Reads its opening words from the start of the log. Errors: interrupted (by the thread's Cancellation).
+  Result<void> read_words();
   [[nodiscard]] Summary summary() const {
     const auto& head = state_.head;
     return locked([&] { return Summary{head.header.title, state_.owner().agent, head.stat.mtime_ns}; });
@@ -214,11 +227,16 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::size_t memory_bytes() const {
     return locked([&] { return state_.memory_bytes(); });
   }
-  /// Where the catalog shows it, and the facts that determined the place. Set by the catalog; events use the path.
+  /// Where the catalog shows it, and the facts that determined the place; without `by.naming` its name is its log's.
+  /// Set by the catalog; events use the path.
   void set_shown_path(std::string path, const Identity& by);
   /// True if the header no longer has the fields by which the catalog placed it, or if it belongs to another agent.
-  [[nodiscard]] bool is_misplaced() const {
+  [[nodiscard]] bool belongs_elsewhere() const {
     return locked([&] { return shown_.is_wrong_for(state_); });
+  }
+  /// True if it belongs elsewhere, or its name is made of other words.
+  [[nodiscard]] bool is_misplaced() const {
+    return locked([&] { return is_wrongly_shown(); });
   }
   /// True if its cwd or id has changed.
   [[nodiscard]] bool is_renamed() const {
@@ -270,6 +288,17 @@ class Session : public std::enable_shared_from_this<Session> {
     [[nodiscard]] bool is_under_other_names(const Header& header) const;
     [[nodiscard]] bool is_wrong_for(const LogState& state) const;
   };
+  /// The opening words, as a slug.
+  struct Words {
+    FileStat stat;  // of the log when they were read
+    std::string slug;
+    bool is_final = false;  // OpeningWords::is_final
+  };
+  // The caller has mutex_.
+  [[nodiscard]] std::optional<std::uint64_t> naming() const;
+  [[nodiscard]] bool is_wrongly_shown() const {
+    return shown_.is_wrong_for(state_) || (shown_.by.naming && naming().value_or(0) != *shown_.by.naming);
+  }
 
   const std::uint32_t number_;
   Shared& shared_;
@@ -282,6 +311,7 @@ class Session : public std::enable_shared_from_this<Session> {
   LogPlace place_;
   LogState state_;
   Shown shown_;
+  std::optional<Words> words_;
   std::string write_error_;
 };
 

@@ -87,7 +87,7 @@ std::uint64_t identity_of(pid_t tgid) {
   return fields.size() > kStartTime ? fields[kStartTime] << 22U | static_cast<std::uint64_t>(tgid) : 0;
 }
 
-std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail) {
+std::optional<std::size_t> open_links(pid_t tgid, const IsPath& is_path) {
   constexpr std::string_view kDeleted = " (deleted)";
   const std::string path = folder_of(tgid) + "/fd";
   const std::unique_ptr<DIR, CloseDir> dir(::opendir(path.c_str()));
@@ -102,7 +102,7 @@ std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail) {
     if (text.ends_with(kDeleted)) {
       text.remove_suffix(kDeleted.size());
     }
-    count += text.ends_with(tail) ? 1 : 0;
+    count += is_path(text) ? 1 : 0;
   }
   return count;
 }

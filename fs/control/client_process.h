@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -17,9 +18,11 @@ pid_t thread_group_of(pid_t tid);
 /// Number and start time of a process, which distinguish two processes with the same number; 0 if it is gone.
 std::uint64_t identity_of(pid_t tgid);
 
-/// The number of a process's descriptors whose path ends with `tail`. Empty if that cannot be read; SIZE_MAX if the
+/// True for a path that is meant.
+using IsPath = std::function<bool(std::string_view path)>;
+/// The number of a process's descriptors whose path is meant. Empty if that cannot be read; SIZE_MAX if the
 /// reason is that this process has no descriptor or memory left to look: there may be any number.
-std::optional<std::size_t> open_links(pid_t tgid, std::string_view tail);
+std::optional<std::size_t> open_links(pid_t tgid, const IsPath& is_path);
 
 /// True if the thread is exiting because a signal killed its process. When a process exits by itself, its other threads
 /// look the same except for the exit code, which is checked where this process may read it.

@@ -309,12 +309,11 @@ Result<std::string> ControlFile::read(RequestContext& call, std::size_t size) {
 ControlFile::Closing ControlFile::judge_close(pid_t client) const {
   const pid_t group = thread_group_of(client);
   Closing closing{group == 0 ? client : group, is_killed_by_signal(client), true};
-  const std::string tail = target_.path_tail();
-  const auto left = open_links(closing.closer, tail);
+  const auto left = open_links(closing.closer, target_.is_path);
   if (left && closing.closer == target_.opener) {
     closing.is_last = *left < open_.count(target_.node, closing.closer);
   } else if (left) {
-    closing.is_last = *left == 0 && open_links(target_.opener, tail).value_or(0) == 0;
+    closing.is_last = *left == 0 && open_links(target_.opener, target_.is_path).value_or(0) == 0;
   }
   return closing;
 }
@@ -381,6 +380,9 @@ void WriteBarrier::refused(const SessionPtr& session, std::string_view doing, co
 }
 
 void WriteBarrier::invalidate(const SessionPtr& session, const Shown& before, bool is_done) {
+  if (session && is_done) {
+    state_.catalog.place_anew(session);
+  }
   state_.note_own_write(session ? session->number() : 0);
   if (session && !is_done) {
     session->forget_look();
@@ -391,7 +393,8 @@ void WriteBarrier::invalidate(const SessionPtr& session, const Shown& before, bo
     if (const std::uint32_t home = state_.slots.find(session->number(), 0); home != 0) {
       add_texts(NodeId(Kind::session, home, 0), more);
     }
-    if (before.path != now.path || before.id_name != now.id_name) {
+    const bool is_only_renamed = before.folder() == now.folder() && before.id_name == now.id_name;  // the feed says so
+    if ((before.path != now.path || before.id_name != now.id_name) && !is_only_renamed) {
       add_place(before, now, more);
       add_place(now, before, more);
     }

@@ -34,6 +34,7 @@
 #include "core/base/memory_budget.h"
 #include "core/write/command_stream.h"
 #include "core/write/writer.h"
+#include "fs/control/client_process.h"
 #include "fs/nodes/control_inodes.h"
 #include "fs/nodes/invalidation.h"
 #include "fs/nodes/mount_state.h"
@@ -82,6 +83,7 @@ class WriteBarrier {
     std::uint32_t starter = 0;  // ShownAt::starter
     std::string id_name;        // in by-id/
     std::uint64_t sequence = 0;
+    [[nodiscard]] std::string folder() const { return path.substr(0, path.rfind('/')); }
   };
   [[nodiscard]] Shown shown(const SessionPtr& session) const;
   void invalidate(const SessionPtr& session, const Shown& before, bool is_done);
@@ -116,7 +118,7 @@ class ControlFile {
     const Verb* verb = nullptr;
     Subject subject;
     pid_t opener = 0;                                             // its process
-    std::function<std::string()> path_tail;                       // the end of the file's present path
+    IsPath is_path;                                               // true for each path of the file
     std::function<Result<std::string>(RequestContext&)> content;  // what a read returns if nothing was written
     SnapshotPtr document;  // for `title`: keeps its attributes as they were at open
   };

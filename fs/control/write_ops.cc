@@ -81,10 +81,20 @@ const Verb* verb_of(NodeId node) {
   return place < all_verbs().size() ? &all_verbs()[place] : nullptr;
 }
 
-std::string shown_name(MountState& state, const SessionPtr& session) {
+/// True if the session, or what is left of it, has this name: the kernel may know it by another than the shown one.
+bool is_named(MountState& state, const SessionPtr& session, std::string_view name) {
   const auto view = state.catalog.view();
   const auto found = view->where.find(session->number());
-  return found == view->where.end() ? session->stem() : found->second.name();
+  return found == view->where.end() || view->find_in(*found->second.folder, name) == session;
+}
+
+/// True if `path` ends with the session's folder and the file in it.
+bool leads_to(MountState& state, std::string_view path, const SessionPtr& session, const std::string& file) {
+  if (!path.ends_with("/" + file)) {
+    return false;
+  }
+  path.remove_suffix(file.size() + 1);
+  return is_named(state, session, path.substr(path.rfind('/') + 1));
 }
 
 Result<std::string> leaf_text(MountState& state, RequestContext& call, NodeId node) {
@@ -141,8 +151,8 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     target.content = [&state, node](RequestContext& reading) { return leaf_text(state, reading, node); };
   }
   target.opener = thread_group_of(client);
-  target.path_tail = [this, session = target.subject.session, file] {
-    return (session ? "/" + shown_name(vfs_.state(), session) : mountpoint_) + "/" + file;
+  target.is_path = [this, session = target.subject.session, file](std::string_view path) {
+    return session ? leads_to(vfs_.state(), path, session, file) : path.ends_with(mountpoint_ + "/" + file);
   };
   return std::make_shared<ControlFile>(writes_, open_, std::move(target),
                                        std::make_unique<ControlInodes::Lease>(state.control_inodes, node));
@@ -158,11 +168,11 @@ SessionPtr WriteOps::session_at(const NameIn& at) const {
   const auto view = vfs_.state().catalog.view();
   if (at.folder.kind() == Kind::project) {
     const auto project = view->project(at.folder.item());
-    return project ? project->find(at.name) : nullptr;
+    return project ? view->find_in(*project, at.name) : nullptr;
   }
   const auto slot = vfs_.state().slots.at(at.folder.slot());
   const auto children = slot ? view->children.find(slot->session) : view->children.end();
-  return children != view->children.end() ? children->second->find(at.name) : nullptr;
+  return children != view->children.end() ? view->find_in(*children->second, at.name) : nullptr;
 }
 
 /// True if the client removes the session with these children, or one above it, and removing that removes them too.
@@ -322,7 +332,7 @@ Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to) {
   const auto view = vfs_.state().catalog.view();
   const auto source = view->project(from.folder.item());
   const auto target = view->project(to.folder.item());
-  const auto session = source ? source->find(from.name) : nullptr;
+  const auto session = source ? view->find_in(*source, from.name) : nullptr;
   if (!session || !target) {
     return no_such_name();
   }
@@ -331,12 +341,14 @@ Result<void> WriteOps::move_session(const NameIn& from, const NameIn& to) {
     return why;
   };
   if (from.name != to.name) {
-    return refuse({Errc::invalid_argument, "a session keeps the name of its log; move it without renaming it"});
+    return refuse({Errc::invalid_argument,
+                   "a session is named after its title: move it without renaming it, or write another title to its "
+                   "file 'title'"});
   }
   if (target == source) {
     return {};
   }
-  if (target->find(to.name)) {
+  if (view->find_in(*target, to.name)) {
     return refuse({Errc::already_exists, "the project already has a session of this name"});
   }
   if (target->cwd.empty()) {

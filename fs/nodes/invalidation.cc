@@ -25,9 +25,13 @@ Change merged(const Change& one, const Change& other) {
   return both;
 }
 
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 bool is_of_catalog(Change::Kind kind) {
   return kind == Change::Kind::session_added || kind == Change::Kind::session_removed ||
-         kind == Change::Kind::catalog_changed;
+         kind == Change::Kind::session_renamed || kind == Change::Kind::catalog_changed;
 }
 
 }  // namespace
@@ -86,9 +90,6 @@ void InvalidationMap::add_session(const Change& change, std::vector<Invalidation
     out.push_back({folder, std::string(name)});
   }
   out.push_back({NodeId(Kind::labels, home, 0), ""});
-  if (const auto place = view->where.find(change.session); place->second.starter == 0) {
-    out.push_back({NodeId(Kind::by_title, 0, place->second.project->number), ""});
-  }
   const Versions versions = session->versions();
   for (const ViewRow& row : session_views()) {
     if (grows(row)) {
@@ -130,10 +131,12 @@ void InvalidationMap::add_ids(NodeId folder, const std::string& id, std::vector<
   std::move(names.begin(), names.end(), std::back_inserter(out));
 }
 
-/// The names of sessions without their agent, which a project resolves but does not list.
-void InvalidationMap::add_unlisted_names(NodeId folder, const Project& project, std::vector<Invalidation>& out) const {
+/// The names of sessions that are not in the project any more. A name that leads to a session still stays: see
+/// add_folder.
+void InvalidationMap::add_lost_names(NodeId folder, const CatalogView& view, const Project& project,
+                                     std::vector<Invalidation>& out) const {
   for (auto& known : state_.kernel.names_in(folder)) {
-    if (!project.find(known.name)) {
+    if (!view.find_in(project, known.name)) {
       out.push_back(std::move(known));
     }
   }
@@ -153,10 +156,31 @@ void InvalidationMap::add_catalog(const Change& change, std::vector<Invalidation
     const std::string name = encoded_name(change.session_id);
     add_ids(by_id, name, out);
     for (const auto& [agent, places] : view->by_agent) {
-      add_ids(shortcut_nodes::agent_folder(agent), name, out);
+      const NodeId folder = shortcut_nodes::agent_folder(agent);
+      add_ids(folder, name, out);
+      out.push_back({folder, last_part(change.path)});
+      out.push_back({folder, last_part(change.path_before)});
     }
   }
-  add_place(change.path, change.starter, out);
+  if (change.kind == Change::Kind::session_renamed) {
+    add_folder(change.session, out);
+  } else {
+    add_place(change.path, change.starter, out);
+  }
+}
+
+/// The folder that lists a renamed session. Its former name still leads to it, and the new one did not lead elsewhere:
+/// to invalidate one of them would take the folder away from the shell that is in it.
+void InvalidationMap::add_folder(std::uint32_t session, std::vector<Invalidation>& out) const {
+  const auto view = state_.catalog.view();
+  const auto at = view->where.find(session);
+  if (at == view->where.end()) {
+    return;
+  }
+  const std::uint32_t starter = at->second.starter;
+  out.push_back({starter == 0 ? NodeId(Kind::project, 0, at->second.project->number)
+                              : NodeId(Kind::children, state_.slots.find(starter, 0), 0),
+                 ""});
 }
 
 void InvalidationMap::add_place(const std::string& path, std::uint32_t starter, std::vector<Invalidation>& out) const {
@@ -171,12 +195,12 @@ void InvalidationMap::add_place(const std::string& path, std::uint32_t starter, 
   }
   const std::string project_name = path.substr(first + 1, second - first - 1);
   out.push_back({NodeId(Kind::projects, 0, 0), project_name});
-  if (const auto project = state_.catalog.view()->project(project_name)) {
+  const auto view = state_.catalog.view();
+  if (const auto project = view->project(project_name)) {
     const NodeId node(Kind::project, 0, project->number);
     out.push_back({node, ""});
     out.push_back({node, path.substr(second + 1)});
-    add_unlisted_names(node, *project, out);
-    add_all_in(NodeId(Kind::by_title, 0, project->number), out);
+    add_lost_names(node, *view, *project, out);
   }
 }
 

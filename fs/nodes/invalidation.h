@@ -33,11 +33,13 @@ class InvalidationMap {
   void add_place(const std::string& path, std::uint32_t starter, std::vector<Invalidation>& out) const;
 
  private:
+  void add_folder(std::uint32_t session, std::vector<Invalidation>& out) const;
   void add_children(std::uint32_t starter, std::vector<Invalidation>& out) const;
   void add_session(const Change& change, std::vector<Invalidation>& out) const;
   void add_catalog(const Change& change, std::vector<Invalidation>& out) const;
   void add_folder_names(std::vector<Invalidation>& out) const;
-  void add_unlisted_names(NodeId folder, const Project& project, std::vector<Invalidation>& out) const;
+  void add_lost_names(NodeId folder, const CatalogView& view, const Project& project,
+                      std::vector<Invalidation>& out) const;
   void add_ids(NodeId folder, const std::string& id, std::vector<Invalidation>& out) const;
   void add_all_in(NodeId folder, std::vector<Invalidation>& out) const;
   MountState& state_;

@@ -17,7 +17,6 @@ bool may_be_invalidated(Kind kind) {
     case Kind::recent:
     case Kind::terminals:
     case Kind::project:
-    case Kind::by_title:
     case Kind::session:
     case Kind::labels:
     case Kind::children:

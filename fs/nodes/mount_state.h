@@ -17,7 +17,6 @@
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
 #include "core/views/history.h"
-#include "core/views/link_names.h"
 #include "core/views/stats.h"
 #include "fs/nodes/control_inodes.h"
 #include "fs/nodes/documents.h"
@@ -84,9 +83,6 @@ struct MountState {
   TextVersions versions;
   CacheTracker kernel;
   ControlInodes control_inodes;
-  SessionSlugs slugs;
-  LinkNames titles{LinkNames::Style::day, slugs};
-  LinkNames recents{LinkNames::Style::minute, slugs};
   search::RecentSearches searches;
   stats::RecentStats stats;
   history::RecentHistory history;

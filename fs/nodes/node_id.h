@@ -37,13 +37,9 @@ enum class Kind : std::uint8_t {
   project,        // item: Project::number
   project_cwd,    // item: Project::number
   project_alias,  // symlink; item: Project::number, slot: hash of its name
-  by_title,       // item: Project::number
   agent,          // item: hash of its name
   tag,            // item: hash of its name
-  session_alias,  // symlink to a session in its project; as for these seven: slot of the session, item: hash of the
-                  // target
-  by_title_link,
-  by_id_link,
+  by_id_link,     // symlink to a session; as for these six: slot of the session, item: hash of the target
   by_agent_link,
   tag_link,
   recent_link,

@@ -257,10 +257,9 @@ namespace project_nodes { NodeRows rows(); }     // projects/, down to the sessi
 namespace root_nodes { NodeRows rows(); }        // the root, README.md, status.json, events
 namespace search_nodes { NodeRows rows(); }      // search/: a folder for each query, which searches when it is listed
 namespace session_nodes { NodeRows rows(); }     // a session's folder, and its link `leaf`
-namespace shortcut_nodes { NodeRows rows(); }    // by-id/, by-agent/, terminals/, and all symlinks to sessions
+namespace shortcut_nodes { NodeRows rows(); }    // recent/, tags/, by-id/, by-agent/, terminals/; symlinks to sessions
 namespace shown_file_nodes { NodeRows rows(); }  // artifacts/, checkpoints/ and native/: files that agents made
 namespace stats_nodes { NodeRows rows(); }       // stats/: a file for each kind of sum; looking it up reads all logs
-namespace title_nodes { NodeRows rows(); }       // by-title/ and recent/, which read the first messages of sessions
 // clang-format on
 
 namespace {
@@ -269,10 +268,10 @@ using Table = std::array<NodeRow, kFirstView + 1>;
 
 Table all_rows() {
   Table table{};
-  for (const NodeRows rows : {root_nodes::rows(), project_nodes::rows(), shortcut_nodes::rows(), title_nodes::rows(),
-                              search_nodes::rows(), stats_nodes::rows(), history_nodes::rows(), session_nodes::rows(),
-                              document_nodes::rows(), entry_nodes::rows(), branch_nodes::rows(), label_nodes::rows(),
-                              control_nodes::rows(), shown_file_nodes::rows(), blob_nodes::rows()}) {
+  for (const NodeRows rows :
+       {root_nodes::rows(), project_nodes::rows(), shortcut_nodes::rows(), search_nodes::rows(), stats_nodes::rows(),
+        history_nodes::rows(), session_nodes::rows(), document_nodes::rows(), entry_nodes::rows(), branch_nodes::rows(),
+        label_nodes::rows(), control_nodes::rows(), shown_file_nodes::rows(), blob_nodes::rows()}) {
     for (const NodeRow& row : rows) {
       table.at(static_cast<std::size_t>(row.kind)) = row;
     }

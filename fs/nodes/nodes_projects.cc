@@ -4,6 +4,8 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -16,7 +18,6 @@ namespace arborfs::project_nodes {
 namespace {
 
 constexpr std::string_view kCwdName = "cwd";
-constexpr std::string_view kByTitleName = "by-title";
 
 Result<ProjectPtr> project_at(MountState& state, NodeId node) {
   auto project = state.catalog.view()->project(node.item());
@@ -41,12 +42,10 @@ std::int64_t newest(const SessionFolder& folder, std::int64_t otherwise) {
   return time == INT64_MIN ? otherwise : time;
 }
 
-/// The session with this name, or a link to the one that has it as its native name.
+/// A session has the same node under each of its names. The kernel knows a folder by one name at a time, and moves it
+/// from one to the other: so a shell in a session that gets another name stays in its folder.
 Result<Child> child_of(MountState& state, const CatalogView& view, const SessionFolder& folder, std::string_view name) {
-  const auto session = folder.find(name);
-  if (const auto native = session ? nullptr : folder.find_native(name)) {
-    return Child{shortcut_nodes::link_node(state, view, Kind::session_alias, *native), CacheTtl::moment};
-  }
+  const auto session = view.find_in(folder, name);
   const std::uint32_t slot = session ? state.slots.slot_of(session->number(), 0) : 0;
   if (slot == 0) {
     return no_such_name();
@@ -118,9 +117,6 @@ Result<Child> project_lookup(MountState& state, RequestContext& /*call*/, NodeId
   if (name == kCwdName) {
     return Child{NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever};
   }
-  if (name == kByTitleName) {
-    return Child{NodeId(Kind::by_title, 0, node.item()), CacheTtl::forever};
-  }
   return child_of(state, *state.catalog.view(), **project, name);
 }
 
@@ -133,8 +129,6 @@ Result<ListingPtr> project_list(MountState& state, RequestContext& /*call*/, Nod
   }
   items.push_back(
       {std::string(kCwdName), {NodeId(Kind::project_cwd, 0, node.item()), CacheTtl::forever}, std::nullopt});
-  items.push_back(
-      {std::string(kByTitleName), {NodeId(Kind::by_title, 0, node.item()), CacheTtl::forever}, std::nullopt});
   add_sessions(state, *project, items);
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
 }
@@ -210,10 +204,6 @@ namespace {
 std::string target_to(const CatalogView& view, Kind kind, const Session& session) {
   const std::string path = view.path_of(session.number());
   switch (kind) {
-    case Kind::session_alias:
-      return path.substr(path.rfind('/') + 1);
-    case Kind::by_title_link:
-      return ".." + path.substr(path.rfind('/'));
     case Kind::by_agent_link:
     case Kind::tag_link:
     case Kind::search_link:
@@ -237,24 +227,19 @@ std::string_view agent_of(const CatalogView& view, NodeId folder) {
   return "";
 }
 
-bool is_by_id(NodeId folder) {
-  return folder.kind() == Kind::by_id || folder.kind() == Kind::agent;
-}
-
 Kind link_kind(Kind folder) {
   switch (folder) {
     case Kind::by_id:
       return Kind::by_id_link;
     case Kind::agent:
       return Kind::by_agent_link;
+    case Kind::recent:
+      return Kind::recent_link;
+    case Kind::tag:
+      return Kind::tag_link;
     default:
       return Kind::terminal_link;
   }
-}
-
-/// The session that a name in by-id/ or in an agent's folder means.
-SessionPtr by_id(const CatalogView& view, NodeId folder, std::string_view name) {
-  return folder.kind() == Kind::by_id ? view.by_id_prefix(name) : view.by_id_prefix(name, agent_of(view, folder));
 }
 
 Result<std::vector<NamedSession>> terminals_now(MountState& state, RequestContext& call) {
@@ -263,11 +248,33 @@ Result<std::vector<NamedSession>> terminals_now(MountState& state, RequestContex
   });
 }
 
-/// Adds a link to a session by its id.
-void add_by_id(MountState& state, const CatalogView& view, Kind kind, std::size_t at,
-               std::vector<NamesSnapshot::Item>& items) {
-  const auto& [name, session] = view.by_id[at];
-  items.push_back({name, {link_node(state, view, kind, *session), CacheTtl::moment}, std::nullopt});
+using Items = std::vector<NamesSnapshot::Item>;
+
+void add_link(MountState& state, const CatalogView& view, Kind kind, std::string name, const Session& session,
+              Items& items) {
+  items.push_back({std::move(name), {link_node(state, view, kind, session), CacheTtl::moment}, std::nullopt});
+}
+
+/// Adds links to sessions under the names that they have everywhere.
+void add_links(MountState& state, const CatalogView& view, Kind kind, const std::vector<SessionPtr>& sessions,
+               Items& items) {
+  items.reserve(items.size() + sessions.size());
+  std::unordered_set<std::string> taken;
+  for (const auto& session : sessions) {
+    if (const auto at = view.where.find(session->number()); at != view.where.end()) {
+      add_link(state, view, kind, unique_name(at->second.name(), taken), *session, items);
+    }
+  }
+}
+
+ListingPtr listing_of(Items items, const CatalogView& view) {
+  return std::make_shared<NamesSnapshot>(std::move(items), view.version);
+}
+
+Result<Child> link_to(MountState& state, const CatalogView& view, NodeId folder, const SessionPtr& session,
+                      CacheTtl life = CacheTtl::moment) {
+  return session ? Result<Child>(Child{link_node(state, view, link_kind(folder.kind()), *session), life})
+                 : Result<Child>(no_such_name());
 }
 
 }  // namespace
@@ -320,45 +327,93 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
 
 namespace {
 
-Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+Result<Child> by_id_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
   const auto view = state.catalog.view();
-  if (is_by_id(node)) {
-    const auto session = by_id(*view, node, name);
-    return session ? Result<Child>(Child{link_node(state, *view, link_kind(node.kind()), *session), CacheTtl::moment})
-                   : Result<Child>(no_such_name());
-  }
-  ASSIGN_OR_RETURN(const auto terminals, terminals_now(state, call));
-  for (const auto& row : terminals) {
-    if (row.name == name) {
-      return Child{link_node(state, *view, link_kind(node.kind()), *row.session), CacheTtl::moment};
-    }
-  }
-  return no_such_name();
+  return link_to(state, *view, node, view->by_id_prefix(name));
 }
 
-Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
-  std::vector<NamesSnapshot::Item> items;
+Result<ListingPtr> by_id_list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  Items items;
   const auto view = state.catalog.view();
-  if (node.kind() == Kind::by_id) {
-    items.reserve(view->by_id.size());
-    for (std::size_t at = 0; at < view->by_id.size(); ++at) {
-      add_by_id(state, *view, Kind::by_id_link, at, items);
-    }
-  } else if (node.kind() == Kind::agent) {
-    const auto members = view->by_agent.find(agent_of(*view, node));
-    for (const std::uint32_t at : members == view->by_agent.end() ? std::vector<std::uint32_t>() : members->second) {
-      if (!view->is_child(view->by_id[at].second->number())) {
-        add_by_id(state, *view, Kind::by_agent_link, at, items);
-      }
-    }
-  } else {
-    ASSIGN_OR_RETURN(auto terminals, terminals_now(state, call));
-    for (auto& row : terminals) {
-      const NodeId link = link_node(state, *view, link_kind(node.kind()), *row.session);
-      items.push_back({std::move(row.name), {link, CacheTtl::moment}, std::nullopt});
+  items.reserve(view->by_id.size());
+  for (const auto& [name, session] : view->by_id) {
+    add_link(state, *view, Kind::by_id_link, name, *session, items);
+  }
+  return listing_of(std::move(items), *view);
+}
+
+Result<Child> agent_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+  const auto view = state.catalog.view();
+  const std::string_view agent = agent_of(*view, node);
+  const auto named = view->named(name);
+  return link_to(state, *view, node, named && named->agent() == agent ? named : view->by_id_prefix(name, agent));
+}
+
+Result<ListingPtr> agent_list(MountState& state, RequestContext& /*call*/, NodeId node) {
+  Items items;
+  const auto view = state.catalog.view();
+  std::vector<SessionPtr> sessions;
+  if (const auto members = view->by_agent.find(agent_of(*view, node)); members != view->by_agent.end()) {
+    for (const std::uint32_t at : members->second) {
+      sessions.push_back(view->by_id[at].second);
     }
   }
-  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+  std::erase_if(sessions, [&](const SessionPtr& session) { return view->is_child(session->number()); });
+  add_links(state, *view, Kind::by_agent_link, sessions, items);
+  return listing_of(std::move(items), *view);
+}
+
+/// The number that the name consists of.
+std::optional<std::size_t> whole_number(std::string_view name) {
+  std::size_t number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() ? std::optional(number) : std::nullopt;
+}
+
+/// Resolves more than it lists: a session's place in the listing, counted from 1, and the names of sessions that are
+/// not among the last, or had them before.
+Result<Child> recent_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
+  const auto view = state.catalog.view();
+  if (const auto place = whole_number(name)) {
+    const auto sessions = state.catalog.recent();
+    return link_to(state, *view, node, *place >= 1 && *place <= sessions.size() ? sessions[*place - 1] : nullptr);
+  }
+  const auto session = view->named(name);
+  return link_to(state, *view, node, session && !view->is_child(session->number()) ? session : nullptr);
+}
+
+/// Newest first; of equal ones that with the lesser name, as `ls -t` does.
+Result<ListingPtr> recent_list(MountState& state, RequestContext& /*call*/, NodeId /*node*/) {
+  Items items;
+  const auto view = state.catalog.view();
+  auto newest = state.catalog.recent();
+  std::vector<std::tuple<std::int64_t, std::string, SessionPtr>> rows;
+  for (auto& session : newest) {
+    if (const auto at = view->where.find(session->number()); at != view->where.end()) {
+      rows.emplace_back(-session->mtime_ns(), at->second.name(), std::move(session));
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  newest.clear();
+  std::transform(rows.begin(), rows.end(), std::back_inserter(newest), [](auto& row) { return std::get<2>(row); });
+  add_links(state, *view, Kind::recent_link, newest, items);
+  return listing_of(std::move(items), *view);
+}
+
+Result<Child> terminals_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto terminals, terminals_now(state, call));
+  const auto row = std::find_if(terminals.begin(), terminals.end(), [&](const auto& one) { return one.name == name; });
+  return link_to(state, *state.catalog.view(), node, row == terminals.end() ? nullptr : row->session);
+}
+
+Result<ListingPtr> terminals_list(MountState& state, RequestContext& call, NodeId /*node*/) {
+  Items items;
+  const auto view = state.catalog.view();
+  ASSIGN_OR_RETURN(auto terminals, terminals_now(state, call));
+  for (auto& row : terminals) {
+    add_link(state, *view, Kind::terminal_link, std::move(row.name), *row.session, items);
+  }
+  return listing_of(std::move(items), *view);
 }
 
 Result<std::string> link_target(MountState& state, RequestContext& /*call*/, NodeId node) {
@@ -423,31 +478,29 @@ bool has_tag_of(const Notes::Tags& tags, NodeId folder) {
 
 Result<Child> tag_lookup(MountState& state, RequestContext& /*call*/, NodeId node, std::string_view name) {
   const auto view = state.catalog.view();
-  const auto found = std::lower_bound(view->by_id.begin(), view->by_id.end(), name,
-                                      [](const auto& row, std::string_view wanted) { return row.first < wanted; });
-  if (found == view->by_id.end() || found->first != name) {
+  const auto session = view->named(name);
+  if (!session) {
     return no_such_name();
   }
-  ASSIGN_OR_RETURN(const auto noted, state.catalog.noted_of(*found->second));
-  return has_tag_of(tags_of(*found->second, *noted), node)
-             ? Result<Child>(Child{link_node(state, *view, Kind::tag_link, *found->second), CacheTtl::glance})
-             : Result<Child>(no_such_name());
+  ASSIGN_OR_RETURN(const auto noted, state.catalog.noted_of(*session));
+  return link_to(state, *view, node, has_tag_of(tags_of(*session, *noted), node) ? session : nullptr, CacheTtl::glance);
 }
 
 Result<ListingPtr> tag_list(MountState& state, RequestContext& /*call*/, NodeId node) {
-  std::vector<NamesSnapshot::Item> items;
+  Items items;
   const auto view = state.catalog.view();
+  std::vector<SessionPtr> sessions;
   NotesOfAgents notes(state.catalog.notes());
-  for (std::uint32_t at = 0; at < view->by_id.size(); ++at) {
-    const Session& session = *view->by_id[at].second;
-    if (has_tag_of(tags_of(session, notes.of(session)), node)) {
-      add_by_id(state, *view, Kind::tag_link, at, items);
+  for (const auto& [name, session] : view->by_id) {
+    if (has_tag_of(tags_of(*session, notes.of(*session)), node)) {
+      sessions.push_back(session);
     }
   }
   if (notes.problem()) {
     return *notes.problem();
   }
-  return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), view->version));
+  add_links(state, *view, Kind::tag_link, sessions, items);
+  return listing_of(std::move(items), *view);
 }
 
 }  // namespace
@@ -457,12 +510,11 @@ NodeRows rows() {
       folder_row(Kind::tags, "tags", attr, tags_lookup, tags_list),
       folder_row(Kind::tag, "tag", tag_attr, tag_lookup, tag_list),
       link_row(Kind::tag_link, "tag-link", link_attr, link_target),
-      folder_row(Kind::by_id, "by-id", attr, lookup, list),
+      folder_row(Kind::recent, "recent", attr, recent_lookup, recent_list),
+      folder_row(Kind::by_id, "by-id", attr, by_id_lookup, by_id_list),
       folder_row(Kind::by_agent, "by-agent", attr, agents_lookup, agents_list),
-      folder_row(Kind::terminals, "terminals", attr, lookup, list),
-      folder_row(Kind::agent, "agent", agent_attr, lookup, list),
-      link_row(Kind::session_alias, "session-alias", link_attr, link_target),
-      link_row(Kind::by_title_link, "by-title-link", link_attr, link_target),
+      folder_row(Kind::terminals, "terminals", attr, terminals_lookup, terminals_list),
+      folder_row(Kind::agent, "agent", agent_attr, agent_lookup, agent_list),
       link_row(Kind::by_id_link, "by-id-link", link_attr, link_target),
       link_row(Kind::by_agent_link, "by-agent-link", link_attr, link_target),
       link_row(Kind::recent_link, "recent-link", link_attr, link_target),
@@ -473,143 +525,3 @@ NodeRows rows() {
 }
 
 }  // namespace arborfs::shortcut_nodes
-
-namespace arborfs::title_nodes {
-
-namespace {
-
-/// Reads the first messages that the names of these sessions need. A log in a submount that hangs is not read: its
-/// session keeps the name that it has.
-Result<void> read_first_messages(MountState& state, RequestContext& call, const std::vector<SessionPtr>& sessions) {
-  std::vector<SessionPtr> to_read;
-  std::copy_if(sessions.begin(), sessions.end(), std::back_inserter(to_read),
-               [&](const SessionPtr& session) { return state.slugs.needs_log(*session); });
-  if (to_read.empty()) {
-    return {};
-  }
-  if (!call.may_take_long()) {
-    return call.defer();
-  }
-  const auto read = [&state, to_read](const Hanging& hanging) -> Result<bool> {
-    auto answering = to_read;
-    std::erase_if(answering, [&](const SessionPtr& session) { return state.catalog.is_in(*session, hanging); });
-    RETURN_IF_ERROR(state.slugs.read(answering));
-    return true;
-  };
-  RETURN_IF_ERROR(beside_hanging<bool>(state, call, read));
-  return {};
-}
-
-/// The sessions of the project with their names; none if the project is gone.
-Result<std::vector<NamedSession>> named_sessions(MountState& state, RequestContext& call, const CatalogView& view,
-                                                 std::uint32_t number) {
-  std::vector<SessionPtr> sessions;
-  if (const auto project = view.project(number)) {
-    for (const auto& [name, session] : project->sessions) {
-      sessions.push_back(session);
-    }
-  }
-  RETURN_IF_ERROR(read_first_messages(state, call, sessions));
-  return state.titles.name(number, view, sessions);
-}
-
-/// The sessions of recent/ with their names, newest first; of equal ones that with the lesser name, as `ls -t` does.
-Result<std::vector<NamedSession>> recent_sessions(MountState& state, RequestContext& call, const CatalogView& view) {
-  const auto sessions = state.catalog.recent();
-  RETURN_IF_ERROR(read_first_messages(state, call, sessions));
-  auto named = state.recents.name(LinkNames::kOfAll, view, sessions);
-  std::vector<std::pair<std::int64_t, NamedSession>> rows;
-  for (auto& one : named) {
-    const std::int64_t time = one.session->mtime_ns();
-    rows.emplace_back(time, std::move(one));
-  }
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second.name < b.second.name;
-  });
-  std::transform(rows.begin(), rows.end(), named.begin(), [](auto& row) { return std::move(row.second); });
-  return named;
-}
-
-/// The session with this place in recent/, counted from 1; null if there is none.
-SessionPtr recent_at(const Catalog& catalog, std::size_t place) {
-  const auto sessions = catalog.recent();
-  return place >= 1 && place <= sessions.size() ? sessions[place - 1] : nullptr;
-}
-
-/// The number that the name consists of.
-std::optional<std::size_t> whole_number(std::string_view name) {
-  std::size_t number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() ? std::optional(number) : std::nullopt;
-}
-
-Result<Child> child_of(MountState& state, const CatalogView& view, Kind link, const SessionPtr& session) {
-  return session ? Result<Child>(Child{shortcut_nodes::link_node(state, view, link, *session), CacheTtl::moment})
-                 : Result<Child>(no_such_name());
-}
-
-ListingPtr listing_of(MountState& state, const CatalogView& view, Kind link, std::vector<NamedSession> named) {
-  std::vector<NamesSnapshot::Item> items;
-  items.reserve(named.size());
-  for (auto& [name, session] : named) {
-    const NodeId node = shortcut_nodes::link_node(state, view, link, *session);
-    items.push_back({std::move(name), {node, CacheTtl::moment}, std::nullopt});
-  }
-  return std::make_shared<NamesSnapshot>(std::move(items), view.version);
-}
-
-/// The times are those of the project.
-Result<Attr> attr(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto project, project_nodes::project_attr(state, call, NodeId(Kind::project, 0, node.item())));
-  const auto cwd = state.catalog.cwd_of_project(node.item());
-  return directory_attr(node, stable_ino(0, word_of(node), cwd.value_or("")), project.mtime_ns);
-}
-
-Result<Child> lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
-  const auto view = state.catalog.view();
-  auto session = state.titles.find(node.item(), *view, name);
-  if (!session) {
-    ASSIGN_OR_RETURN(const auto named, named_sessions(state, call, *view, node.item()));
-    session = state.titles.find(node.item(), *view, name);
-  }
-  return child_of(state, *view, Kind::by_title_link, session);
-}
-
-Result<ListingPtr> list(MountState& state, RequestContext& call, NodeId node) {
-  const auto view = state.catalog.view();
-  ASSIGN_OR_RETURN(auto named, named_sessions(state, call, *view, node.item()));
-  std::sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return listing_of(state, *view, Kind::by_title_link, std::move(named));
-}
-
-/// Resolves more than it lists: a session's place in the listing, and names that it had before.
-Result<Child> recent_lookup(MountState& state, RequestContext& call, NodeId /*node*/, std::string_view name) {
-  const auto view = state.catalog.view();
-  if (const auto place = whole_number(name)) {
-    return child_of(state, *view, Kind::recent_link, recent_at(state.catalog, *place));
-  }
-  auto session = state.recents.find(LinkNames::kOfAll, *view, name);
-  if (!session) {
-    ASSIGN_OR_RETURN(const auto named, recent_sessions(state, call, *view));
-    session = state.recents.find(LinkNames::kOfAll, *view, name);
-  }
-  return child_of(state, *view, Kind::recent_link, session);
-}
-
-Result<ListingPtr> recent_list(MountState& state, RequestContext& call, NodeId /*node*/) {
-  const auto view = state.catalog.view();
-  ASSIGN_OR_RETURN(auto named, recent_sessions(state, call, *view));
-  return listing_of(state, *view, Kind::recent_link, std::move(named));
-}
-
-}  // namespace
-
-NodeRows rows() {
-  static constexpr std::array kRows = {
-      folder_row(Kind::recent, "recent", shortcut_nodes::attr, recent_lookup, recent_list),
-      folder_row(Kind::by_title, "by-title", attr, lookup, list),
-  };
-  return kRows;
-}
-
-}  // namespace arborfs::title_nodes

@@ -101,8 +101,6 @@ NodeId parent_of(MountState& state, NodeId node) {
   switch (node.kind()) {
     case Kind::project:
       return {Kind::projects, 0, 0};
-    case Kind::by_title:
-      return {Kind::project, 0, node.item()};
     case Kind::search_query:
       return {Kind::search, 0, 0};
     case Kind::session: {
@@ -174,7 +172,7 @@ CacheTtl Vfs::name_life(const Attr& attr, CacheTtl life) const {
 
 std::optional<LogFolder> Vfs::submount_of(NodeId node) {
   const Kind kind = node.kind();
-  const bool is_shortcut = kind >= Kind::session_alias && kind <= Kind::terminal_link;
+  const bool is_shortcut = kind >= Kind::by_id_link && kind <= Kind::terminal_link;
   if (!state_.catalog.has_submounts() || is_shortcut || reads_all_sessions(node)) {
     return std::nullopt;
   }

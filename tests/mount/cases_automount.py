@@ -11,7 +11,7 @@ import signal
 import struct
 from pathlib import Path
 
-from agentdir import backdate
+from agentdir import backdate, started
 from mounting import (BINARY, PATIENCE, Skip, detach, equal, eventually, is_mounted, mount_line, needs, needs_root, run)
 
 IDLE_SECONDS = 2  # how long a mount is idle before automount unmounts it
@@ -167,7 +167,7 @@ def test_direct_autofs_is_mounted_again_after_unmount(case):
             run("mount.fuse3", case.agent.path, point, "-t", "fuse.arborfs", "-o", "ro", env=environment, timeout=15)
             autofs.answer(number)
             equal(looking.wait(10 * PATIENCE), 0, "exit status of ls")
-            assert session.name in output.read_text(), output.read_text()
+            assert f"{started(session)}-turn-1" in output.read_text(), output.read_text()
             equal(mount_line(point)[-3], "fuse.arborfs", "type")
             run("umount", point)
             eventually(10, lambda: not daemons_of(point), "the daemon left")

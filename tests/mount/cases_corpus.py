@@ -120,9 +120,9 @@ def for_each_sample(case, function):
         for sample in group:
             sample.place(agent)
         with case.mount(agent_dir=agent.path) as mount:
-            folders = {folder.name: folder for folder in (mount / "projects").glob("*/*")}
+            folders = {sample.name: next((mount / "projects").glob(f"*/{TIME}_{sample.name}")) for sample in group}
             for sample in group:
-                findings.check(sample, lambda one: function(one, folders[f"{TIME}_{one.name}"]))
+                findings.check(sample, lambda one: function(one, folders[one.name]))
     findings.report()
 
 

@@ -183,9 +183,10 @@ def test_deleted_session_disappears_and_returns(case, limit, options):
     with case.mount(*options) as mount:
         folder = mount.session(session)
         fill_kernel_caches(folder)
+        name = mount.name_of(session)
         names = [mount / "by-id" / session.id, folder, folder / "raw.jsonl", folder / "entries"]
         visible_within(limit, session.path.unlink, lambda: all(absent(name) for name in names)
-                       and session.name not in os.listdir(folder.parent)
+                       and name not in os.listdir(folder.parent)
                        and session.id not in os.listdir(mount / "by-id")
                        and len(os.listdir(mount / "recent")) == 1, "deleted")
         equal(os.listdir(mount / "by-id"), [neighbour.id], "the neighbour")
@@ -206,8 +207,8 @@ def test_new_sessions_and_projects_are_seen(case, limit, options):
             folder = mount.session(session)
             assert absent(folder) and absent(mount / "by-id" / session.id), "a name not yet created"
             visible_within(limit, session.write, lambda: is_current(folder, session, "a first word")
-                           and session.name in os.listdir(folder.parent)
-                           and session.id in os.listdir(mount / "by-id"), f"a session in {cwd}")
+                           and session.id in os.listdir(mount / "by-id")
+                           and mount.name_of(session) in os.listdir(folder.parent), f"a session in {cwd}")
 
 
 @in_each_mode

@@ -130,7 +130,7 @@ def test_a_damaged_database_fails_alone(case):
     with case.browse() as mount:
         fails_with(errno.EIO, os.listdir, mount / "history")
         assert os.listdir(mount / "projects")
-        assert case.store["shop"].name in os.listdir(mount / "projects" / "srv-shop")
+        assert mount.name_of(case.store["shop"]) in os.listdir(mount / "projects" / "srv-shop")
 
 
 def test_appends_join_the_history(case):

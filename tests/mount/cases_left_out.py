@@ -72,7 +72,8 @@ def test_workflow_agents_are_children_at_any_depth(case):
             new.mkdir(parents=True)
             (new / "agent-wf3.jsonl").write_text(claude_row(STARTER, "wf3a", "job", agentId="wf3"))
 
-        visible_within(2, start_another, lambda: any("wf3" in name for name in os.listdir(children)), "a new workflow")
+        visible_within(2, start_another,
+                       lambda: len(os.listdir(children)) == 3 and (children / "agent-wf3").exists(), "a new workflow")
         rows = json.loads((mount / "status.json").read_text())["stores"]
         equal([row["leftOut"] for row in rows if row["agent"] == "claude"], [counts], "status.json")
 

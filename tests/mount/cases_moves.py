@@ -40,9 +40,10 @@ def prime_links(mount, session):
 
 def all_resolve(mount, session):
     """True if every name leads to the place that the session's current header gives."""
-    home = f"../projects/{session.project}/{session.name}"
+    name = mount.name_of(session)
+    home = f"../projects/{session.project}/{name}"
     return (all(os.readlink(link) == home for link in shortcuts(mount, session))
-            and session.name in os.listdir(mount.session(session).parent)
+            and name in os.listdir(mount.session(session).parent)
             and is_current(mount.session(session), session, "turn 20"))
 
 
@@ -78,7 +79,7 @@ def test_by_id_follows_moves_without_a_gap(case):
             for number in range(100):
                 agents_move(session, ("/srv/new", "/srv/shop")[number % 2])
                 start = time.monotonic()
-                home = f"../projects/{session.project}/{session.name}"
+                home = f"../projects/{session.project}/{mount.name_of(session)}"
                 while os.readlink(link) != home and time.monotonic() - start < 10:
                     time.sleep(0.001)
                 times.append(time.monotonic() - start)

@@ -155,7 +155,7 @@ def test_events_report_each_change(case):
         for output in outputs:
             line = eventually(2, lambda: event_of(output, session), "an event")
             assert {"seq", "time", "event", "session", "path"} <= line.keys(), line
-            equal(line["path"], f"projects/srv-shop/{session.name}", "path")
+            equal(line["path"], f"projects/srv-shop/{mount.name_of(session)}", "path")
         other = case.agent.session("/srv/other")
         other.user("hello")
         other.write()

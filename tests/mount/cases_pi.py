@@ -17,7 +17,10 @@ VERBS = {"append", "branch", "fork", "label"}
 
 def sample_folders(mount):
     """The folders of the samples in a mount, by the names of their logs."""
-    return {path.parent.name: path.parent for path in (mount / "projects").glob("*/*/raw.jsonl")}
+    found = {log.stem: list((mount / "projects").glob(f"*/{log.stem}")) for log in SAMPLES.glob("*/*.jsonl")}
+    equal([name for name, folders in found.items() if len(folders) != 1], [], "samples that are not one session")
+    equal(len(list((mount / "projects").glob("*/*/raw.jsonl"))), len(found), "sessions")
+    return {name: folders[0] for name, folders in found.items()}
 
 
 def test_pi_logs_take_every_write(case):
@@ -92,7 +95,7 @@ def test_pi_logs_are_shown_by_the_rules_of_pi(case):
     shutil.copytree(SAMPLES, case.agent.sessions, dirs_exist_ok=True)
     expected = json.loads((SAMPLES.parent / "expected.json").read_text())
     with case.mount() as mount:
-        folders = {path.parent.name: path.parent for path in (mount / "projects").glob("*/*/raw.jsonl")}
+        folders = sample_folders(mount)
         for session in expected:
             folder = folders[Path(session["file"]).stem]
             equal((folder / "title").read_text().rstrip("\n"), session["title"], folder)
@@ -156,8 +159,7 @@ def test_logs_in_a_session_dir_are_shown_and_followed(case):
     before = sorted(folder.iterdir())
     expected = json.loads((SAMPLES.parent / "expected.json").read_text())
     with case.mount(f"store=pi={folder}") as mount:
-        sessions = {path.parent.name: path.parent for path in (mount / "projects").glob("*/*/raw.jsonl")}
-        equal(sorted(sessions), sorted(log.stem for log in SAMPLES.glob("*/*.jsonl")), "sessions")
+        sessions = sample_folders(mount)
         for session in expected:
             shown = sessions[Path(session["file"]).stem]
             equal((shown / "title").read_text().rstrip("\n"), session["title"], shown)

@@ -40,7 +40,7 @@ def test_bash_globs_entries_by_role(case):
     """A shell pattern over projects, sessions and roles finds exactly the user messages, in order."""
     with case.browse() as mount:
         found = shell("printf '%s\\n' projects/*/*/entries/*-user-*.json", cwd=mount.path).splitlines()
-        wanted = [f"projects/{session.project}/{session.name}/entries/{stem}.json"
+        wanted = [f"projects/{session.project}/{mount.name_of(session)}/entries/{stem}.json"
                   for session in case.store.values() for stem in session.stems() if "-user-" in stem]
         equal(found, sorted(wanted), "globbed paths")
 

@@ -3,7 +3,10 @@
 import errno
 import json
 import os
+import re
+import subprocess
 import sys
+import threading
 import time
 
 from agentdir import AgentDir, compact, slot_line
@@ -185,6 +188,111 @@ def test_f4_unlocked_appends_survive_renames_and_moves(case):
     equal([entry_id for entry_id in told if entry_id not in found], [], "lines that are lost")
     assert done["renames"] and done["moves"] and len(told) > 100, (done, len(told))
     print(f"{len(told)} lines, {done}")
+
+
+RENAMED = 20  # sessions
+
+
+def listings_of(lines, project):
+    """The names in each listing of the project that `ls -R` printed."""
+    names = None
+    for line in lines:
+        if line.endswith(":"):
+            if names is not None:
+                yield names
+            names = [] if line == f"{project}:" else None
+        elif names is not None and line:
+            names.append(line)
+
+
+def check_names(names, what):
+    """Each session is there once."""
+    equal(sorted(re.sub(r".*-(s\d\d)-title-\d+$", r"\1", name) for name in names),
+          ["cwd", *(f"s{number:02}" for number in range(RENAMED))], what)
+
+
+def walk(command, check, done, failures):
+    """Walks the mount again and again until the renames are done."""
+    while not done.is_set():
+        walked = run(*command, check=False)
+        if walked.returncode != 0 or walked.stderr:
+            failures.append((command, walked.stderr.decode()))
+        try:
+            check(walked.stdout.decode().splitlines())
+        except AssertionError as error:
+            failures.append((command, str(error)))
+
+
+def ask(shell_inside, line):
+    """What a shell prints for a line; it ends its answer with a dot."""
+    shell_inside.stdin.write(f"{line}; echo .\n")
+    shell_inside.stdin.flush()
+    return "".join(iter(shell_inside.stdout.readline, ".\n")).strip()
+
+
+@concurrent
+def test_readers_stay_while_sessions_are_renamed(case):
+    """While arborfs and other processes change titles: ls -R and find print no error and each session once, a shell in a
+    session stays there, tail -f goes on, events has one line for each rename, and every former name leads to its
+    session."""
+    sessions = [case.agent.session(slot=True, title=f"S{number:02} title 0") for number in range(RENAMED)]
+    for session in sessions:
+        session.talk(3)
+        session.write()
+    with case.mount() as mount:
+        project = mount / "projects" / sessions[0].project
+        inodes = [os.stat(mount.session(session)).st_ino for session in sessions]
+        names = [{mount.name_of(session)} for session in sessions]
+        done, failures = threading.Event(), []
+        walks = [(["ls", "-R", os.fspath(mount / "projects")],
+                  lambda lines: [check_names(listing, "ls -R") for listing in listings_of(lines, project)]),
+                 (["find", os.fspath(project)],
+                  lambda lines: check_names([os.path.basename(line) for line in lines
+                                             if os.path.dirname(line) == os.fspath(project)], "find"))]
+        threads = [threading.Thread(target=walk, args=(*one, done, failures)) for one in walks]
+        tailed, told = case.new_path("tailed"), case.new_path("told")
+        inside = project / mount.name_of(sessions[0])
+        readers = [case.spawn(["tail", "-f", inside / "transcript.md"], tailed),
+                   case.spawn(["cat", mount / "events"], told)]
+        within = subprocess.Popen(["bash"], cwd=inside, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(1, int(os.environ.get("ARBORFS_TEST_RENAMES", 200)) + 1):
+                at = number % RENAMED
+                title = f"S{at:02} title {number}"
+                folder = mount.session(sessions[at])
+                if number // RENAMED % 2:
+                    overwrite_slot(sessions[at], None, title)
+                    eventually(5, lambda: mount.name_of(sessions[at]).endswith(f"-title-{number}"), title)
+                else:
+                    rename_by_arborfs(None, folder, title)
+                name = mount.name_of(sessions[at])
+                assert name.endswith(f"-s{at:02}-title-{number}"), (name, title)
+                names[at].add(name)
+                check_names(os.listdir(project), "os.listdir")
+                if at == 0:
+                    equal(ask(within, "cat title; stat -c %i ."), f"{title}\n{inodes[0]}", "the shell")
+                    where = ask(within, "/bin/pwd")
+                    assert os.path.samefile(where, folder), where
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+            within.kill()
+            within.wait()
+        equal(failures[:3], [], f"{len(failures)} failures")
+        for at, inode in enumerate(inodes):
+            equal({os.stat(project / name).st_ino for name in names[at]}, {inode}, f"{len(names[at])} names of {at}")
+        shell("echo 'the last words' > append", cwd=inside)
+        eventually(5, lambda: "the last words" in tailed.read_text(), "tail -f")
+        for reader in readers:
+            reader.kill()
+            reader.wait()
+        renames = [line for line in map(json.loads, told.read_text().splitlines()) if line["event"] == "renamed"]
+        equal(len(renames), sum(map(len, names)) - RENAMED, "lines in events")
+        assert all(line["path"] != line["from"] for line in renames), renames
 
 
 @needs("bindfs", "fusermount3")

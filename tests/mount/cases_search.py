@@ -13,6 +13,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from agentdir import started
 from mounting import (at_most, concurrent, equal, eventually, fails_with, needs, needs_root, run, shell,
                       visible_within)
 from volumes import MIB, tmpfs
@@ -58,6 +59,12 @@ def found_by_search(case, stores, query):
     return {row["path"].rsplit("/", 1)[1] for row in json.loads(done.stdout)}
 
 
+def is_found(case, session, query):
+    """True if the command finds this session and no other."""
+    rows = json.loads(case.arborfs("search", "--json", "--agent-dir", case.agent.path, "--", query, check=False).stdout)
+    return [row["session"] for row in rows] == [session.id]
+
+
 def found_by_rg(mount, words):
     """The sessions whose texts contain each of the words."""
     every = None
@@ -90,7 +97,7 @@ def test_search_follows_the_logs(case):
     stores = [f"omp={case.agent.path}"]
     equal(found_by_search(case, stores, "afterthought"), set(), "before")
     session.user("an afterthought")
-    visible_within(1, session.grow, lambda: found_by_search(case, stores, "afterthought") == {session.name}, "the append")
+    visible_within(1, session.grow, lambda: is_found(case, session, "afterthought"), "the append")
 
 
 def test_search_prints_excerpts_and_fails_without_a_match(case):
@@ -98,7 +105,7 @@ def test_search_prints_excerpts_and_fails_without_a_match(case):
     session, _ = conversations(case)
     store = ("--agent-dir", str(case.agent.path))
     printed = case.arborfs("search", *store, '"race condition"').stdout.decode()
-    assert f"projects/{session.project}/{session.name}" in printed, printed
+    assert f"projects/{session.project}/{started(session)}-" in printed, printed
     assert re.search(r"^  text/000002-assistant-\S+\.md: a race condition in the upload test$", printed, re.M), printed
     equal(case.arborfs("search", *store, "zyzzyva", check=False).returncode, 1, "no match")
     wrong = case.arborfs("search", *store, "after:soon", check=False)
@@ -153,11 +160,11 @@ def test_folder_of_a_query_follows_the_logs(case):
             equal(links_in(folder), [], "before")
             with open(folder / "excerpts.md", encoding="utf8") as held:
                 session.user(f"an {word}")
-                visible_within(1, session.grow, lambda: links_in(folder) == [session.name], "the append")
+                visible_within(1, session.grow, lambda: links_in(folder) == [mount.name_of(session)], "the append")
                 assert word in (folder / "excerpts.md").read_text().split("\n", 1)[1]
                 assert "No session matches." in held.read()
             (mount.session(other) / "append").write_text(f"own {word}")
-            equal(set(links_in(folder)), {session.name, other.name}, "own append")
+            equal(set(links_in(folder)), {mount.name_of(session), mount.name_of(other)}, "own append")
             equal(len(json.loads((folder / "hits.json").read_text())), 2, "own append")
             (mount.session(other) / "append").write_text(f"see src/{word}.ts")
             equal(links_in(mount / "search" / f'"src%2F{word}.ts" after:yesterday'), [other.name], "a slash")
@@ -232,8 +239,8 @@ def test_index_changes_no_result(case):
             equal(set(links_in(mount / "search" / query)), expected, query)
             equal(found_by_search(case, stores, query), expected, query)
         session.user("an afterthought")
-        visible_within(1, session.grow, lambda: links_in(mount / "search" / "afterthought") == [session.name], "append")
-        equal(found_by_search(case, stores, "afterthought"), {session.name}, "append")
+        visible_within(1, session.grow, lambda: links_in(mount / "search" / "afterthought") == [mount.name_of(session)], "append")
+        equal(found_by_search(case, stores, "afterthought"), {mount.name_of(session)}, "append")
         shutil.rmtree(index_of(case).parent)
         for query, words in list(QUERIES.items())[:5]:
             equal(set(links_in(mount / "search" / f" {query}")), found_by_rg(mount, words), query)
@@ -320,10 +327,11 @@ def test_all_of_200_random_queries_are_found(case):
         for session in sessions[:5]:
             session.user(" ".join(chance.choices(SENTENCE, k=50)) + " afterthought")
             session.grow()
+        gone = mount.name_of(sessions[5])
         sessions[5].path.unlink()
         eventually(10, lambda: len(links_in(mount / "search" / f"afterthought{' ' * chance.randint(0, 99)}")) == 5,
                    "the appends are found")
-        eventually(10, lambda: sessions[5].name not in texts_by_session(mount), "the removed session is gone")
+        eventually(10, lambda: gone not in texts_by_session(mount), "the removed session is gone")
         expect_all_found(mount, texts_by_session(mount), queries[:100], "after logs changed")
 
 
@@ -348,7 +356,7 @@ def test_nosearchindex_keeps_nothing(case):
     make_old(case.agent.path)
     with case.mount("nosearchindex") as mount:
         equal(links_in(mount / "search" / "afterthought"), [], "search")
-        equal(links_in(mount / "search" / "upload"), [session.name], "search")
+        equal(links_in(mount / "search" / "upload"), [mount.name_of(session)], "search")
     assert not index_of(case).parent.exists()
 
 
@@ -362,10 +370,10 @@ def test_full_disk_ends_indexing_and_not_the_mount(case):
     make_old(case.agent.path)
     case.environment["XDG_CACHE_HOME"] = str(volume.point)
     with volume.filled(), case.mount() as mount:
-        equal(links_in(mount / "search" / "upload"), [session.name], "search")
+        equal(links_in(mount / "search" / "upload"), [mount.name_of(session)], "search")
         idle = Path(f"/proc/{mount.process.pid}/task")
         eventually(10, lambda: all(os.sched_getscheduler(int(task.name)) != os.SCHED_IDLE for task in idle.iterdir()),
                    "indexing has ended")
         equal(links_in(mount / "search" / "uploads"), [], "search")
         shell("echo an afterthought > append", cwd=mount.session(session))
-        equal(links_in(mount / "search" / "afterthought"), [session.name], "search")
+        equal(links_in(mount / "search" / "afterthought"), [mount.name_of(session)], "search")

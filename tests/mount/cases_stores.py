@@ -45,7 +45,9 @@ def test_sessions_of_several_stores_are_shown_side_by_side(case):
     with mounted(case, agents) as mount:
         equal(texts(mount), {first.id: "of the first", f"{first.id}@omp": "of the second", third.id: "of pi"}, "sessions")
         equal(sorted(os.listdir(mount / "projects" / first.project)),
-              sorted([first.name, f"{first.name}~2", third.name, "by-title", "cwd"]), "the project")
+              sorted(["cwd", *(os.path.basename(os.readlink(mount / "by-id" / name)) for name in texts(mount))]), "the project")
+        for name, path in ((first.name, first.id), (f"{first.name}~2", f"{first.id}@omp"), (third.name, third.id)):
+            assert os.path.samefile(mount / "projects" / first.project / name, mount / "by-id" / path), name
         before = first.path.read_bytes()
         (mount / "by-id" / f"{first.id}@omp" / "append").write_text("only here")
         assert b"only here" in second.path.read_bytes(), second.path

@@ -273,13 +273,14 @@ def test_writes_are_visible_when_they_return(case):
             fork = answered(home / "fork", "")
             equal(sorted(os.listdir(mount / fork["path"] / "entries")), sorted(os.listdir(home / "entries")))
             new = answered(mount / "new", f"/srv/new{number}")
-            equal(os.listdir(mount / "projects" / f"srv-new{number}"), ["cwd", "by-title", os.path.basename(new["path"])])
+            equal(os.listdir(mount / "projects" / f"srv-new{number}"), ["cwd", os.path.basename(new["path"])])
             assert {fork["session"], new["session"]} <= set(os.listdir(mount / "by-id"))
             os.rename(home, there)
-            assert session.name in os.listdir(there.parent) and session.name not in os.listdir(home.parent)
-            equal(os.path.realpath(mount / "by-id" / session.id), os.fspath(there))
+            name = mount.name_of(session)
+            assert name in os.listdir(there.parent) and name not in os.listdir(home.parent)
+            equal(os.path.realpath(mount / "by-id" / session.id), os.fspath(there.parent / name))
             os.rename(there, home)
-            assert session.name in os.listdir(home.parent) and session.name not in os.listdir(there.parent)
+            assert name in os.listdir(home.parent) and name not in os.listdir(there.parent)
 
 
 @concurrent
@@ -308,7 +309,7 @@ def test_second_mount_shows_every_write(case):
             made = []
             seen(lambda: made.append(answered(mine / "fork", first)), lambda: (two / made[0]["path"]).is_dir(), "fork")
             seen(lambda: made.append(answered(one / "new", f"/srv/n{number}")),
-                 lambda: os.listdir(two / "projects" / f"srv-n{number}") == ["cwd", "by-title", Path(made[1]["path"]).name],
+                 lambda: os.listdir(two / "projects" / f"srv-n{number}") == ["cwd", Path(made[1]["path"]).name],
                  "new")
             away = two / "projects" / other.project / session.name
             seen(lambda: os.rename(mine, one / "projects" / other.project / session.name),

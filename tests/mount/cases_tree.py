@@ -48,8 +48,8 @@ def test_sessions_are_grouped_by_working_directory(case):
         equal(sorted(os.listdir(projects)), ["notes", "srv-long-haul", "srv-shop"], "projects")
         equal((projects / "srv-shop" / "cwd").read_text().removesuffix("\n"), "/srv/shop", "cwd")
         equal((projects / "notes" / "cwd").read_text().removesuffix("\n"), f"{case.home}/notes", "cwd in home")
-        sessions = [case.store["shop"].name, case.store["hurt"].name]
-        equal(sorted(os.listdir(projects / "srv-shop")), sorted([*sessions, "by-title", "cwd"]), "a project")
+        sessions = [mount.name_of(case.store["shop"]), mount.name_of(case.store["hurt"])]
+        equal(sorted(os.listdir(projects / "srv-shop")), sorted([*sessions, "cwd"]), "a project")
         by_folder = projects / case.store["shop"].folder
         equal(sorted(os.listdir(by_folder)), sorted(os.listdir(projects / "srv-shop")), "by the store's folder")
         fails_with(errno.ENOENT, os.stat, projects / "no-such-project")
@@ -138,12 +138,12 @@ def test_sessions_resolve_by_id_and_unique_prefix(case):
 
 
 def test_by_agent_lists_the_sessions_of_each_agent(case):
-    """by-agent/ has one folder for each agent that has sessions, with the names of by-id/; a prefix that is unique
+    """by-agent/ has one folder for each agent that has sessions, under their names; an id or a prefix that is unique
     among the agent's sessions resolves. A new session of another agent shows at once, and a removed one goes."""
     with case.browse() as mount:
         by_agent = mount / "by-agent"
         equal(os.listdir(by_agent), ["omp"], "agents")
-        equal(sorted(os.listdir(by_agent / "omp")), sorted(os.listdir(mount / "by-id")), "the only agent's sessions")
+        equal(sorted(os.listdir(by_agent / "omp")), sorted(map(mount.name_of, case.store.values())), "the only agent's sessions")
         shop = case.store["shop"]
         assert os.path.samefile(by_agent / "omp" / shop.id, mount.session(shop)), "a link to the session"
         fails_with(errno.ENOENT, os.stat, by_agent / "pi")
@@ -151,7 +151,7 @@ def test_by_agent_lists_the_sessions_of_each_agent(case):
         pi.talk(1)
         visible_within(1, pi.write, lambda: sorted(os.listdir(by_agent)) == ["omp", "pi"], "an agent's first session")
         assert os.path.samefile(by_agent / "pi" / "01a1", mount.session(pi)), "a unique prefix"
-        assert pi.id not in os.listdir(by_agent / "omp")
+        assert mount.name_of(pi) not in os.listdir(by_agent / "omp")
         visible_within(1, pi.path.unlink, lambda: os.listdir(by_agent) == ["omp"], "an agent's last session")
 
 
@@ -178,7 +178,7 @@ def test_symbolic_links_are_relative_and_resolve(case):
             assert os.path.realpath(mount / relative).startswith(str(mount.path)), f"{relative} -> {target}"
             assert os.path.exists(mount / relative), f"{relative} -> {target} leads nowhere"
         kinds = {relative.split("/")[0] for relative in links}
-        assert {"by-id", "by-agent", "recent", "terminals", "projects"} <= kinds, kinds
+        assert {"by-id", "by-agent", "recent", "terminals"} <= kinds, kinds
 
 
 def test_recent_lists_the_newest_first(case):
@@ -192,9 +192,9 @@ def test_recent_lists_the_newest_first(case):
         names = os.listdir(mount / "recent")
         equal(output_of("ls", "-t", mount / "recent").split(), names, "ls -t")
         equal(output_of("ls", "-U", mount / "recent").split(), names, "ls -U")
-        store = {session.name: name for name, session in case.store.items()}
-        found = [store[os.path.basename(os.readlink(mount / "recent" / name))] for name in names]
-        equal(found, order, "order")
+        store = {mount.name_of(session): name for name, session in case.store.items()}
+        equal([os.path.basename(os.readlink(mount / "recent" / name)) for name in names], names, "where they lead")
+        equal([store[name] for name in names], order, "order")
         equal(names[:2], [f"{started(case.store['long'])}-long-haul", f"{started(case.store['shop'])}-mend-the-checkout"])
         for number, name in enumerate(names, 1):
             for spelled in (str(number), f"{number:02}"):
@@ -222,58 +222,55 @@ def test_names_in_recent_stay(case):
         assert os.path.samefile(mount / "recent" / names[1], mount.session(first)), "a name that was not listed"
 
 
-def by_title(mount, project):
-    """{name in by-title/: the name of the session that it leads to}."""
-    folder = mount / "projects" / project / "by-title"
-    return {name: os.path.basename(os.readlink(folder / name)) for name in os.listdir(folder)}
+def names_in(mount, project):
+    return sorted(name for name in os.listdir(mount / "projects" / project) if name != "cwd")
 
 
-def test_by_title_links_to_each_session_of_its_project(case):
-    """by-title/ has a link to each session of the project, named after the day of its creation and its title, else its
-    first message; the links of two sessions with equal names differ."""
-    talks = [case.agent.talk(3, title="Größe: 1/2"), case.agent.talk(3), case.agent.talk(3, title="Twin"),
-             case.agent.talk(3, title="Twin"), case.agent.talk(3, title="Elsewhere", cwd="/srv/other")]
-    day = started(talks[0])[:10]
+def test_sessions_have_one_name_everywhere(case):
+    """A session is named after its creation and its title, else its first message, in its project, recent/, by-agent/
+    and all links; a later one of two equal names has ~2, also in another project."""
+    talks = [case.agent.talk(3, title="Größe: 1/2"), case.agent.talk(3), case.agent.talk(3, title="Twin")]
+    twin = f"{started(talks[2])}-twin"
+    for name, cwd in (("y", "/srv/shop"), ("z", "/srv/other")):
+        header = {**talks[2].header, "id": name, "cwd": cwd, "title": "Twin"}
+        (talks[2].path.parent / f"{name}.jsonl").write_text(json.dumps(header) + "\n")
+    shop = [f"{started(talks[0])}-größe-1-2", f"{started(talks[1])}-turn-1", twin, f"{twin}~2"]
+    for _ in range(2):
+        with case.mount() as mount:
+            equal(names_in(mount, "srv-shop"), sorted(shop), "a project")
+            equal(names_in(mount, "srv-other"), [f"{twin}~3"])
+            equal([mount.name_of(talk) for talk in talks], shop[:3], "the links in by-id/")
+            equal(sorted(os.listdir(mount / "recent")), sorted([*shop, f"{twin}~3"]), "recent/")
+            equal(sorted(os.listdir(mount / "by-agent" / "omp")), sorted(os.listdir(mount / "recent")), "by-agent/")
+            fails_with(errno.ENOENT, os.stat, mount / "projects" / "srv-shop" / f"{twin}~4")
+            fails_with(errno.ENOENT, os.stat, mount / "projects" / "srv-shop" / "by-title")
+
+
+def test_other_names_of_a_session_lead_to_it(case):
+    """The name of the log, the id and each former name lead to the folder that a project lists; all are one inode."""
+    session = case.agent.talk(3, title="Title 0")
     with case.mount() as mount:
-        links = by_title(mount, "srv-shop")
-        plain = {f"{day} größe-1-2": talks[0].name, f"{day} turn-1": talks[1].name, f"{day} twin": talks[2].name}
-        equal({name: links[name] for name in plain}, plain, "the plain names")
-        [other] = set(links) - set(plain)
-        assert re.fullmatch(f"{day} twin~[0-9a-f]{{8}}", other) and links[other] == talks[3].name, links
-        equal(list(links), sorted(links), "the order")
-        equal(set(os.listdir(mount / "projects" / "srv-shop" / "by-title" / other)),
-              set(os.listdir(mount.session(talks[3]))))
-        equal(by_title(mount, "srv-other"), {f"{day} elsewhere": talks[4].name})
-        fails_with(errno.ENOENT, os.stat, mount / "projects" / "srv-shop" / "by-title" / f"{day} no-such-title")
-    with case.mount() as mount:
-        assert os.path.samefile(mount / "projects" / "srv-shop" / "by-title" / other, mount.session(talks[3])), \
-            "a name that was not listed"
-        equal(by_title(mount, "srv-shop"), links, "after a remount")
-
-
-def test_old_names_in_by_title_lead_to_the_session(case):
-    """A new title gives a session a new name in by-title/; the old one is not listed but still leads to the session."""
-    session = case.agent.talk(3, title="Before")
-    day = started(session)[:10]
-    with case.mount() as mount:
-        folder = mount.session(session)
-        equal(by_title(mount, "srv-shop"), {f"{day} before": session.name})
-        (folder / "title").write_text("After\n")
-        equal(by_title(mount, "srv-shop"), {f"{day} after": session.name})
-        assert os.path.samefile(mount / "projects" / "srv-shop" / "by-title" / f"{day} before", folder)
+        project = mount.session(session).parent
+        for number in range(1, 20):
+            (mount.session(session) / "title").write_text(f"Title {number}\n")
+            equal(names_in(mount, "srv-shop"), [f"{started(session)}-title-{number}"])
+        inode = (project / f"{started(session)}-title-19").stat().st_ino
+        for name in (session.name, session.id, *(f"{started(session)}-title-{number}" for number in range(20))):
+            equal((project / name).lstat().st_ino, inode, name)
+            assert name == session.name or os.path.samefile(mount / "by-agent" / "omp" / name, project / name), name
+        equal(names_in(mount, "srv-shop"), [f"{started(session)}-title-19"], "the listed name")
+        fails_with(errno.ENOENT, os.stat, project / session.id[:-1])
 
 
 def test_no_session_hides_a_file_of_its_project(case):
-    """Logs named cwd.jsonl and by-title.jsonl get other names in the project."""
-    names = ("cwd", "by-title")
+    """The name of a log called cwd.jsonl does not lead to its session."""
     session = case.agent.talk(1)
-    for name in names:
-        header = {**session.header, "id": name}
-        (session.path.parent / f"{name}.jsonl").write_text(json.dumps(header) + "\n")
+    header = {**session.header, "id": "cwd"}
+    (session.path.parent / "cwd.jsonl").write_text(json.dumps(header) + "\n")
     with case.mount() as mount:
-        equal(sorted(os.listdir(mount / "projects" / "srv-shop")),
-              sorted([session.name, *names, *(f"{name}~2" for name in names)]))
         equal((mount / "projects" / "srv-shop" / "cwd").read_text(), "/srv/shop\n")
+        equal(len(names_in(mount, "srv-shop")), 2)
+        assert os.path.samefile(mount / "projects" / "srv-shop" / "cwd~2", mount / "by-id" / "cwd")
 
 
 def test_terminals_link_to_their_last_session(case):

@@ -224,9 +224,9 @@ def test_mv_to_another_project_changes_the_cwd(case):
         fails_with(errno.EINVAL, os.rename, folder, target / "else")
         equal(session.path.read_bytes(), session.bytes)
         shell(f"mv '{folder}' '{target}/'")
-        equal(sorted(os.listdir(target)), sorted(["by-title", "cwd", session.name, other.name]))
+        equal(sorted(os.listdir(target)), sorted(["cwd", mount.name_of(session), mount.name_of(other)]))
         assert not folder.exists()
-        equal(os.path.realpath(mount / "by-id" / session.id), str(target / session.name))
+        equal(os.path.realpath(mount / "by-id" / session.id), str(target / mount.name_of(session)))
         headers = [json.loads(line) for line in (target / session.name / "raw.jsonl").read_bytes().splitlines()
                    if b'"type":"session"' in line]
         equal(headers[0]["cwd"], "/srv/other")

@@ -281,8 +281,12 @@ class Mount:
         return self.path / name
 
     def session(self, session):
-        """The folder of a session."""
+        """The folder of a session, by the name of its log."""
         return self.path / "projects" / session.project / session.name
+
+    def name_of(self, session):
+        """The name of a session in the mount."""
+        return os.path.basename(os.readlink(self.path / "by-id" / session.id))
 
     # -- start and end
 

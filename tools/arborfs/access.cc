@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/suggestion.h"
 #include "core/entry/text.h"
+#include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/os/file.h"
 #include "core/os/state_dir.h"
@@ -97,6 +100,26 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
   return {};
 }
 
+/// AGENT:ID of the session whose folder in a mount a path leads to or into; "" if there is none, or if it leads to a
+/// branch. Only the mount knows the names that its sessions had before.
+std::string session_of_mount(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::path at = path.find('/') == std::string::npos ? "" : std::filesystem::absolute(path, failed);
+  std::string below;
+  for (; at.has_relative_path(); below = at.filename(), at = at.parent_path()) {
+    std::ifstream file(at / "session.json");
+    if (!file) {
+      continue;
+    }
+    json::Document header;
+    json::parse(std::string(std::istreambuf_iterator<char>(file), {}), header);
+    const std::string agent = json::text_member(header, "agent");
+    const std::string id = json::text_member(header, "id");
+    return agent.empty() || id.empty() || below == "branches" ? "" : agent + ":" + id;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string home_of(const Terminal& io) {
@@ -171,8 +194,13 @@ Error with_suggestion(const Catalog& catalog, const std::string& spelled, const 
 
 }  // namespace
 
-Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled) {
+Result<SessionPtr> find_session(Catalog& catalog, const std::string& spelled) {
   auto found = catalog.find(spelled);
+  if (!found && found.error().code == Errc::not_found) {
+    RETURN_IF_ERROR(catalog.read_names());  // only now: ids and the names of logs need no reading
+    const std::string known = catalog.find(spelled) ? "" : session_of_mount(spelled);
+    found = catalog.find(known.empty() ? spelled : known);
+  }
   if (!found && found.error().code == Errc::not_found) {
     return with_suggestion(catalog, spelled, found.error());
   }
@@ -252,7 +280,7 @@ Listed listed(const Catalog& catalog, const SessionPtr& session) {
   return found != view->where.end() ? listed_at(*view, found->second) : Listed{session, nullptr, "", 0, ""};
 }
 
-Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled) {
+Result<std::vector<Listed>> listed_all(Catalog& catalog, const std::vector<std::string>& spelled) {
   std::vector<Listed> all;
   for (const auto& word : spelled) {
     ASSIGN_OR_RETURN(const auto session, find_session(catalog, word));

@@ -46,9 +46,9 @@ Listed listed(const Catalog& catalog, const SessionPtr& session);
 std::string session_lines(std::vector<Listed> sessions);
 
 /// The named sessions in their order, each once. Errors: those of find_session, for the first that fails.
-Result<std::vector<Listed>> listed_all(const Catalog& catalog, const std::vector<std::string>& spelled);
+Result<std::vector<Listed>> listed_all(Catalog& catalog, const std::vector<std::string>& spelled);
 /// The session that the user names, as Catalog::find. If an id fits several, the error lists them.
-Result<SessionPtr> find_session(const Catalog& catalog, const std::string& spelled);
+Result<SessionPtr> find_session(Catalog& catalog, const std::string& spelled);
 
 /// A session with its catalog, read to the requested depth.
 struct Opened {

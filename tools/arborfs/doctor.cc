@@ -48,7 +48,7 @@ bool is_of_pairs(const Finding& finding) {
   return finding.kind == kCallWithoutResult || finding.kind == kResultWithoutCall;
 }
 
-Result<std::vector<Listed>> patients(const CommandLine& line, const Catalog& catalog) {
+Result<std::vector<Listed>> patients(const CommandLine& line, Catalog& catalog) {
   if (line.sessions.empty()) {
     return all_sessions(catalog);
   }

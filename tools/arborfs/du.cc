@@ -43,7 +43,7 @@ struct Occupant {
 /// The sessions that the words name, or those of the projects, without those in children/, which belong to them; all
 /// without words. Errors: not_found; those of find_session.
 Result<std::vector<Listed>> sessions_meant(const std::vector<std::string>& words, const CommandLine& line,
-                                           const Catalog& catalog) {
+                                           Catalog& catalog) {
   CommandLine of_project = line;
   auto meant = words.empty() ? all_sessions(catalog) : std::vector<Listed>();
   for (const std::string& word : words) {

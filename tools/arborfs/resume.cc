@@ -283,7 +283,7 @@ Result<Listed> find_by_words(const CommandLine& line, const Catalog& catalog, Te
   return {Errc::invalid_argument, "several sessions match " + shown + ":" + session_lines(std::move(found))};
 }
 
-Result<Listed> chosen_session(const CommandLine& line, const Catalog& catalog, Terminal& io) {
+Result<Listed> chosen_session(const CommandLine& line, Catalog& catalog, Terminal& io) {
   if (line.query.empty()) {
     return can_ask(line, io) ? pick_any(line, catalog, io) : latest(line, catalog);
   }

@@ -77,6 +77,21 @@ void print_match(const search::ShownMatch& shown, Terminal& io) {
   io.out << (match.has_more ? "  and more\n" : "");
 }
 
+/// Reads what the names of the matches need, so that their paths are those in a mount.
+Result<void> read_names(Catalog& catalog, search::Found& found) {
+  std::vector<SessionPtr> sessions;
+  for (const search::Match& match : found.matches) {
+    sessions.push_back(match.shown->session());
+  }
+  RETURN_IF_ERROR(catalog.read_names_of(sessions));
+  const auto named = catalog.view();
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    found.matches[i].shown = &named->where.find(sessions[i]->number())->second;
+  }
+  found.view = named;
+  return {};
+}
+
 void print(const search::Found& found, bool json, Terminal& io) {
   auto all = JsonText::lines();
   for (std::size_t i = 0; i < found.matches.size(); ++i) {
@@ -137,6 +152,9 @@ int run_search(const CommandLine& line, Terminal& io) {
     found->matches.resize(limit);
   }
   const std::size_t shown = found->matches.size();
+  if (const auto named = read_names(**catalog, *found); !named) {
+    return fail(io, named.error());
+  }
   print(*found, line.json, io);
   if (shown < all && io.err_is_terminal) {
     io.err << counted(all - shown, "more session") << " not shown; -n 0 shows all\n";

@@ -170,7 +170,7 @@ std::string removal_words(const Listed& of, const Removed& removed) {
 }
 
 /// The sessions that the command line names, each once. Reports each name that fits none, and sets `status` then.
-std::vector<Listed> found_of(const CommandLine& line, const Catalog& catalog, int& status, Terminal& io) {
+std::vector<Listed> found_of(const CommandLine& line, Catalog& catalog, int& status, Terminal& io) {
   std::vector<Listed> sessions;
   for (const std::string& word : line.sessions) {
     const auto session = find_session(catalog, word);

@@ -105,6 +105,9 @@ void print_changes(const std::string& result, Terminal& io) {
 
 /// The same for a command that creates a session: prints its id and the path of its log.
 int make(const Command& command, Catalog& catalog, const SessionPtr& source, const CommandLine& line, Terminal& io) {
+  if (const auto named = catalog.read_names_of({}); !named) {  // the answer has the session's path in a mount
+    return fail(io, named.error());
+  }
   const auto result = carry_out(command, catalog, source, line, io);
   if (!result) {
     return fail(io, result.error());

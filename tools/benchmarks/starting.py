@@ -85,9 +85,11 @@ def store(bed):
             timed(f"ls {mount.point}/projects/*/")
             value = mount.since_start()
             if check:
-                names = {os.path.basename(path) for path in glob.glob(mount.point + "/projects/*/*_*")}
-                wanted = {os.path.basename(path).removesuffix(".jsonl") for path in logs}
+                names = {os.path.realpath(path) for path in glob.glob(mount.point + "/by-id/*")}
+                shown = glob.glob(mount.point + "/projects/*/*")
+                wanted = {os.path.realpath(path) for path in shown if not path.endswith("/cwd")}
                 same_lines(sorted(names), sorted(wanted), "sessions below projects/")
+                same_lines([str(len(names))], [str(len(logs))], "how many they are")
         return {"mount and ls": value}
 
     def listed(check):

@@ -439,6 +439,42 @@ TEST_F(VfsTest, ChangesInvalidateKnownNames) {
   EXPECT_FALSE(tells(NodeId(Kind::recent, 0, 0), "")) << "nobody has looked at it";
 }
 
+/// It would take the folder away from a shell that is in it.
+TEST_F(VfsTest, NamesThatLeadToARenamedSessionStay) {
+  ASSERT_TRUE(catalog.read_names());
+  const InvalidationMap map(vfs.state());
+  const std::string project = std::string(kSession).substr(0, std::string_view(kSession).rfind('/'));
+  const NodeId folder = find(project)->attr.node;
+  const std::string before = list(project).back();
+  const NodeId session = find(kSession)->attr.node;
+  ASSERT_EQ(find(project + "/" + before)->attr.node, session);
+  const auto names_of_project = [&](std::uint64_t since) {
+    std::vector<std::string> names;
+    for (const Invalidation& one : map.invalidations_of(catalog.feed().after(since, 20))) {
+      if (one.node == folder) {
+        names.push_back(one.name);
+      }
+    }
+    return names;
+  };
+  std::string titled = lines({TempStore::user("e1aaaaaa", "", "one")});
+  titled.insert(titled.find("}\n"), R"(,"title":"Another title")");
+  auto seen = catalog.feed().last_sequence();
+  temp.replace(kFolder, kName, titled);
+  catalog.rescan();
+  const std::string after = list(project).back();
+  EXPECT_TRUE(after.ends_with("-another-title")) << after;
+  EXPECT_EQ(names_of_project(seen), std::vector<std::string>{""}) << "its listing";
+  for (const std::string& name : {std::string(kName), before, after}) {
+    EXPECT_EQ(find(project + "/" + name)->attr.node, session) << name;
+  }
+  seen = catalog.feed().last_sequence();
+  temp.write(kFolder, "2026-02-16T10-20-30-000Z_00000000000000ff", lines({TempStore::user("e1aaaaaa", "", "new")}));
+  catalog.rescan();
+  const auto lost = names_of_project(seen);
+  EXPECT_EQ(std::count(lost.begin(), lost.end(), before), 0) << "a former name";
+}
+
 TEST_F(VfsTest, ListedShortcutNamesAreInvalidated) {
   const InvalidationMap map(vfs.state());
   const auto recent = find("recent");

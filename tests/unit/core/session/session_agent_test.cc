@@ -181,12 +181,12 @@ class ForeignSession : public ::testing::Test {
   SessionPtr session;
 };
 
-TEST_F(ForeignSession, NameBeginsWithTheAgentAndTheBareNameIsALink) {
+TEST_F(ForeignSession, NameBeginsWithTheAgentAndTheBareNameIsFound) {
   ASSERT_TRUE(session);
   EXPECT_EQ(session->agent(), "heron");
   EXPECT_EQ(session->shown_path(), "projects/work/heron-1111");
-  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "by-title", "heron-1111"));
-  EXPECT_EQ(link("projects/work/1111"), "heron-1111");
+  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "heron-1111"));
+  EXPECT_EQ(find("projects/work/1111")->attr.node, find("projects/work/heron-1111")->attr.node);
   EXPECT_EQ(find("projects/work/2222").error().code, Errc::not_found);
   for (const char* name : {"1111", "heron-1111", "heron:1111", "heron:h1", "h1"}) {
     const auto found = catalog.find(name);
@@ -197,13 +197,14 @@ TEST_F(ForeignSession, NameBeginsWithTheAgentAndTheBareNameIsALink) {
 TEST_F(ForeignSession, BareNameOfTwoSessionsIsNoName) {
   temp.write("-other", "1111", TempStore::header("h2", "/work") + "\n");
   catalog.rescan();
-  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "by-title", "heron-1111", "heron-1111~2"));
+  EXPECT_THAT(list("projects/work"), ElementsAre(".", "..", "cwd", "heron-1111", "heron-1111~2"));
   EXPECT_EQ(find("projects/work/1111").error().code, Errc::not_found);
 }
 
 TEST_F(ForeignSession, IsListedUnderItsAgent) {
   EXPECT_THAT(list("by-agent"), ElementsAre(".", "..", "heron"));
-  EXPECT_THAT(list("by-agent/heron"), ElementsAre(".", "..", "h1"));
+  EXPECT_THAT(list("by-agent/heron"), ElementsAre(".", "..", "heron-1111"));
+  EXPECT_EQ(link("by-agent/heron/heron-1111"), "../../projects/work/heron-1111");
   EXPECT_EQ(link("by-agent/heron/h1"), "../../projects/work/heron-1111");
   EXPECT_EQ(link("by-agent/heron/h"), "../../projects/work/heron-1111");
   EXPECT_EQ(find("by-agent/omp").error().code, Errc::not_found);

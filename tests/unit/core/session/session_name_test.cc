@@ -17,7 +17,6 @@
 #include "core/formats/opencode/format.h"
 #include "core/formats/registry.h"
 #include "core/session/catalog.h"
-#include "core/views/link_names.h"
 #include "tests/support/said_rows.h"
 #include "tests/support/temp_store.h"
 #include "tests/support/variable.h"

@@ -234,10 +234,10 @@ bool has_item(const std::string& part, std::string_view name) {
 TEST(ManPage, ListsEveryNameOfTheMount) {
   const std::string page = text_of("man/arborfs.5");
   for (const char* name :
-       {"README.md", "status.json", "events",     "projects/",    "by-id/",    "by-agent/", "recent/",
-        "by-title/", "terminals/",  "search/",    "excerpts.md",  "hits.json", "stats/",    "blobs/",
-        "cwd",       "leaf",        "entries/",   "text/",        "images/",   "branches/", "current",
-        "labels/",   "damage/",     "artifacts/", "checkpoints/", "native/",   "children/"}) {
+       {"README.md",  "status.json", "events",       "projects/", "by-id/",    "by-agent/", "recent/",
+        "terminals/", "search/",     "excerpts.md",  "hits.json", "stats/",    "blobs/",    "cwd",
+        "leaf",       "entries/",    "text/",        "images/",   "branches/", "current",   "labels/",
+        "damage/",    "artifacts/",  "checkpoints/", "native/",   "children/"}) {
     EXPECT_TRUE(has_item(page, name)) << name << " is not an item of arborfs.5";
   }
 }
