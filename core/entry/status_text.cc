@@ -285,6 +285,7 @@ of the log and the id are found too, but not listed. It has:
     tree.txt           a drawing of the whole tree: branches, labels, the leaf
     files.tsv          the files that the agent's tools read, edited and wrote
     commands.txt       the commands that they ran, as a script
+    changes.diff       what the edit tools changed in files, as a diff, as far as it is recorded
     trajectory.json    the conversation up to the leaf in the format ATIF-v1.7, for tools of evaluation and training
     usage.json         tokens and cost
     wait               `cat wait` returns when the turn in progress has ended, with a line that says how; not with -o ro

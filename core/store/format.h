@@ -93,7 +93,8 @@ struct Format {
   const ResumeCommand* resume = nullptr;  // null: no program of the agent can resume a given session
   std::span<const OwnUsage> usages = {};
   OwnPairing pairing = {};
-  std::span<const ToolShape> tools = {};  // what its own tools do to files, and what they run
+  std::span<const ToolShape> tools = {};      // what its own tools do to files, and what they run
+  std::span<const ResultShape> results = {};  // where their results tell more of files
   /// The JSON that `append` takes for the output of a call; null if such an output behind the call would not be sent as
   /// its result.
   std::string (*output_json)(const TurnPart& call, std::string_view output) = nullptr;

@@ -18,6 +18,7 @@
 #include "core/log/log_reader.h"
 #include "core/session/awaited_blobs.h"
 #include "core/session/view_cache.h"
+#include "core/views/session_changes.h"
 #include "core/views/session_facts.h"
 #include "core/views/session_work.h"
 #include "core/views/trajectory.h"
@@ -349,6 +350,11 @@ ContentResult make_commands(const ViewRequest& request) {
   return literal_content(commands_text(work));
 }
 
+ContentResult make_changes(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto changes, session_changes(request.session));
+  return literal_content(changes_diff(changes));
+}
+
 ContentResult make_trajectory(const ViewRequest& request) {
   std::vector<StartedSession> started;
   const auto view = request.catalog.view();
@@ -374,6 +380,7 @@ constexpr std::array kRows = {
     ViewRow{"tree.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_tree, "tree"},
     ViewRow{"files.tsv", Depth::index, Validity::epoch, MadeFrom::entries, make_files},
     ViewRow{"commands.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_commands},
+    ViewRow{"changes.diff", Depth::index, Validity::epoch, MadeFrom::entries, make_changes},
     ViewRow{"trajectory.json", Depth::details, Validity::epoch, MadeFrom::entries, make_trajectory},
     ViewRow{"usage.json", Depth::details, Validity::epoch, MadeFrom::memory, make_usage, "usage"},
     ViewRow{"status.json", Depth::details, Validity::text, MadeFrom::memory, make_status, "status"},

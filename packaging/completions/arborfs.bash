@@ -78,7 +78,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
-      mount | umount | ls | du | show | tree | context | text | files | commands | tail | wait | search | history | stats | resume | doctor | stores | completion | skill | \
+      mount | umount | ls | du | show | tree | context | text | files | commands | changes | tail | wait | search | history | stats | resume | doctor | stores | completion | skill | \
         append | branch | label | title | tag | archive | unarchive | pin | unpin | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate | undo)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
@@ -186,7 +186,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls du show tree context text files commands tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill'
+      options='mount umount ls du show tree context text files commands changes tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -247,7 +247,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | files | commands | tail | wait | resume | append | branch | label | title | tag | summary | fork | rewind | protect)
+    show | tree | context | text | files | commands | changes | tail | wait | resume | append | branch | label | title | tag | summary | fork | rewind | protect)
       if ((${#given[@]} == 0)); then
         _arborfs_offer_sessions "${stores[@]}"
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls du show tree context text files commands tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill
+set -l verbs mount umount ls du show tree context text files commands changes tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -70,6 +70,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a show -d 'Show
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tree -d 'Draw the tree of a session'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a files -d 'List the files that a session read, edited and wrote'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a commands -d 'Print the commands that a session ran'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a changes -d 'Print what the edit tools changed, as a diff'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print what the agent would send to the model'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tail -d 'Print the last line of each session that changes'
@@ -107,7 +108,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls du show tree context text files commands tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores
+set -l store mount ls du show tree context text files commands changes tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -185,9 +186,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands tail wait resume append branch label title tag summary fork rewind protect; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands changes tail wait resume append branch label title tag summary fork rewind protect; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from context text branch label fork; and __arborfs_has_given 1" -f -k -a '(__arborfs_entries)'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands tail wait resume append branch label title tag summary fork rewind protect" -f
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands changes tail wait resume append branch label title tag summary fork rewind protect" -f
 complete -c arborfs -n "__fish_seen_subcommand_from rm doctor du" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

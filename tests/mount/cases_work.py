@@ -12,6 +12,7 @@ from mounting import Mount, equal, run
 READS = {"read", "Read", "read_file"}
 EDITS = {"edit", "Edit", "MultiEdit", "edit_file"}
 WRITES = {"write", "Write", "write_file"}
+VIEWS = {"files": "files.tsv", "commands": "commands.txt", "changes": "changes.diff"}
 COMMANDS = {"bash", "Bash", "shell", "exec_command"}
 
 
@@ -90,14 +91,15 @@ def test_files_and_commands_equal_a_count_over_the_raw_logs(case):
 
 
 def test_the_files_of_a_session_say_what_the_verbs_say(case):
-    """files.tsv and commands.txt in the mount are the output of the verbs; a shell accepts the commands as a script."""
+    """files.tsv, commands.txt and changes.diff in the mount are the output of the verbs; a shell accepts the commands
+    as a script."""
     samples = copies(case)
     stores = [f"store={agent}={samples / agent}" for agent in AGENTS if agent != "omp"]
     with Mount(case, stores, agent_dir=samples / "omp") as mount:
         for folder in (mount / "by-id").iterdir():
             about = json.loads((folder / "session.json").read_text())
             name = f"{about.get('agent', 'omp')}:{folder.name}"
-            for verb, file in (("files", "files.tsv"), ("commands", "commands.txt")):
+            for verb, file in VIEWS.items():
                 shown = (folder / file).read_bytes()
                 equal(shown, run(samples / "arborfs", verb, name, env=case.environment).stdout, f"{name} {file}")
                 equal(os.stat(folder / file).st_size, len(shown), "size")

@@ -272,6 +272,8 @@ void Grammar::add_reading() {
   add_with_session("files", run_files, "List the files that the tools of a session read, edited and wrote",
                    Access::look);
   add_with_session("commands", run_commands, "Print the commands that the tools of a session ran", Access::look);
+  add_with_session("changes", run_changes, "Print what the edit tools of a session changed in files, as a diff",
+                   Access::look);
 }
 
 void Grammar::add_resume() {

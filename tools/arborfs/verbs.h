@@ -16,6 +16,7 @@ int run_context(const CommandLine& line, Terminal& io);
 int run_text(const CommandLine& line, Terminal& io);
 int run_files(const CommandLine& line, Terminal& io);
 int run_commands(const CommandLine& line, Terminal& io);
+int run_changes(const CommandLine& line, Terminal& io);
 int run_tail(const CommandLine& line, Terminal& io);
 int run_wait(const CommandLine& line, Terminal& io);
 int run_search(const CommandLine& line, Terminal& io);

@@ -12,6 +12,7 @@
 #include "core/entry/text.h"
 #include "core/entry/tree.h"
 #include "core/json/date.h"
+#include "core/views/session_changes.h"
 #include "core/views/session_views.h"
 #include "core/views/session_work.h"
 #include "tools/arborfs/access.h"
@@ -348,15 +349,19 @@ void print_files(const SessionWork& work, Terminal& io) {
   }
 }
 
-std::string json_of(const FileWork& file) {
-  auto entries = JsonText::array();
-  for (const Ordinal entry : file.entries) {
-    entries.item_json(std::to_string(entry));
+std::string json_of(const std::vector<Ordinal>& entries) {
+  auto list = JsonText::array();
+  for (const Ordinal entry : entries) {
+    list.item_json(std::to_string(entry));
   }
+  return list.str();
+}
+
+std::string json_of(const FileWork& file) {
   auto row = JsonText::object().add("path", file.path);
   row.add("reads", file.reads).add("edits", file.edits).add("writes", file.writes);
   add_time(row, "last", file.last_ms);
-  return row.add_json("entries", entries.str()).str();
+  return row.add_json("entries", json_of(file.entries)).str();
 }
 
 std::string json_of(const CommandWork& command) {
@@ -364,6 +369,11 @@ std::string json_of(const CommandWork& command) {
   row.add("folder", command.folder);
   add_time(row, "time", command.time_ms).add_json("status", command.status ? std::to_string(*command.status) : "null");
   return row.add("done", command.has_result).add("failed", command.has_failed).str();
+}
+
+std::string json_of(const DiffPart& change) {
+  auto row = JsonText::object().add("path", change.path).add_json("entries", json_of(change.entries));
+  return row.add_json("notes", JsonText::array_of(change.notes).str()).add("diff", change.diff).str();
 }
 
 template <class Row>
@@ -404,6 +414,20 @@ int run_commands(const CommandLine& line, Terminal& io) {
   }
   const Pager pager(io);
   io.out << commands_text(*work);
+  return kDone;
+}
+
+int run_changes(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  const auto changes = opened ? session_changes(*opened->of.session) : Result<SessionChanges>(opened.error());
+  if (!changes) {
+    return fail(io, changes.error());
+  }
+  if (line.json) {
+    return print_rows(changes->changes, io);
+  }
+  const std::string diff = changes_diff(*changes);
+  io.out << (io.out_is_terminal ? visible(diff) : diff);
   return kDone;
 }
 

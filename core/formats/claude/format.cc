@@ -40,13 +40,40 @@ constexpr std::string_view kOnlyRead =
     "a sub-agent's transcript can be read but not changed: Claude Code resumes only the session that started it";
 constexpr OwnUsage kUsages[] = {{"append", kAppendUsage}, {"branch", kBranchUsage}};
 
-constexpr ToolShape kTools[] = {{"Bash", ToolShape::Does::runs, "command"},
-                                {"Read", ToolShape::Does::reads, "file_path"},
-                                {"Edit", ToolShape::Does::edits, "file_path"},
-                                {"MultiEdit", ToolShape::Does::edits, "file_path"},
-                                {"NotebookRead", ToolShape::Does::reads, "notebook_path"},
-                                {"NotebookEdit", ToolShape::Does::edits, "notebook_path"},
-                                {"Write", ToolShape::Does::writes, "file_path"}};
+constexpr ToolShape kTools[] = {
+    {"Bash", ToolShape::Does::runs, "command"},
+    {"Read", ToolShape::Does::reads, "file_path"},
+    {.tool = "Edit",
+     .does = ToolShape::Does::edits,
+     .subject = "file_path",
+     .before = "old_string",
+     .after = "new_string",
+     .all = "replace_all",
+     .takes_line_feed = true},
+    {"Edit", ToolShape::Does::edits, "file_path"},
+    {.tool = "MultiEdit",
+     .does = ToolShape::Does::edits,
+     .subject = "file_path",
+     .list = "edits",
+     .before = "old_string",
+     .after = "new_string",
+     .all = "replace_all",
+     .takes_line_feed = true},
+    {"MultiEdit", ToolShape::Does::edits, "file_path"},
+    {"NotebookRead", ToolShape::Does::reads, "notebook_path"},
+    {"NotebookEdit", ToolShape::Does::edits, "notebook_path"},
+    {.tool = "Write", .does = ToolShape::Does::writes, .subject = "file_path", .after = "content"}};
+constexpr ResultShape kToldByResults[] = {
+    {.object = "toolUseResult",
+     .path = "filePath",
+     .before = "originalFile",
+     .after = "content",
+     .created = "type",
+     .created_is = "\"create\"",
+     .replaced = "oldString",
+     .by = "newString"},
+    {.object = "toolUseResult", .path = "filePath", .before = "originalFileContents"},
+    {.object = "toolUseResult", .path = "notebook_path", .before = "original_file", .after = "updated_file"}};
 
 Format make_format(std::span<const std::string_view> verbs) {
   return {.agent = "claude",
@@ -61,6 +88,7 @@ Format make_format(std::span<const std::string_view> verbs) {
           .usages = kUsages,
           .pairing = {.last_calls = true, .results = true},
           .tools = kTools,
+          .results = kToldByResults,
           .takes_notes = true};
 }
 

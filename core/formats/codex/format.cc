@@ -8,11 +8,30 @@ namespace {
 
 constexpr std::string_view kVerbs[] = {"append", "branch", "title", "archived", "pinned", "remove"};
 constexpr std::string_view kVerbsOfDocuments[] = {"remove"};
-constexpr ToolShape kTools[] = {{"exec_command", ToolShape::Does::runs, "cmd", "workdir"},
-                                {"shell", ToolShape::Does::runs, "command", "workdir"},
-                                {"shell_command", ToolShape::Does::runs, "command", "workdir"},
-                                {"local_shell", ToolShape::Does::runs, "command", "working_directory"},
-                                {"apply_patch", ToolShape::Does::patches, ""}};
+constexpr std::string_view kPatchWorked = "Success. Updated the following files";
+constexpr ToolShape kTools[] = {
+    {.tool = "exec_command",
+     .does = ToolShape::Does::runs,
+     .subject = "cmd",
+     .folder = "workdir",
+     .success = kPatchWorked},
+    {.tool = "shell",
+     .does = ToolShape::Does::runs,
+     .subject = "command",
+     .folder = "workdir",
+     .success = kPatchWorked},
+    {.tool = "shell_command",
+     .does = ToolShape::Does::runs,
+     .subject = "command",
+     .folder = "workdir",
+     .success = kPatchWorked},
+    {.tool = "local_shell",
+     .does = ToolShape::Does::runs,
+     .subject = "command",
+     .folder = "working_directory",
+     .success = kPatchWorked},
+    {.tool = "apply_patch", .does = ToolShape::Does::patches, .subject = "input", .success = kPatchWorked},
+    {.tool = "apply_patch", .does = ToolShape::Does::patches, .subject = "", .success = kPatchWorked}};
 constexpr std::string_view kPrograms[] = {"codex"};
 constexpr AgentPrograms kAgent{.names = kPrograms,
                                .package = "@openai/codex",

@@ -33,10 +33,17 @@ std::string output_json(const TurnPart& call, std::string_view output) {
       .str();
 }
 
-constexpr ToolShape kTools[] = {{"Bash", ToolShape::Does::runs, "command"},
-                                {"Read", ToolShape::Does::reads, "file_path"},
-                                {"Edit", ToolShape::Does::edits, "file_path"},
-                                {"Write", ToolShape::Does::writes, "file_path"}};
+constexpr ToolShape kTools[] = {
+    {"Bash", ToolShape::Does::runs, "command"},
+    {"Read", ToolShape::Does::reads, "file_path"},
+    {.tool = "Edit",
+     .does = ToolShape::Does::edits,
+     .subject = "file_path",
+     .before = "old_string",
+     .after = "new_string",
+     .all = "replace_all"},
+    {"Edit", ToolShape::Does::edits, "file_path"},
+    {.tool = "Write", .does = ToolShape::Does::writes, .subject = "file_path", .after = "content"}};
 
 }  // namespace
 

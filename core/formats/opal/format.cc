@@ -106,11 +106,18 @@ std::string startup_json(const arborfs::Store& store, const Header& header) {
          member("why", provider.why) + "}" + (options.empty() ? "" : ",\"options\":{" + options + "}") + "}\n";
 }
 
-constexpr ToolShape kTools[] = {{"shell", ToolShape::Does::runs, "cmd"},
-                                {"shell", ToolShape::Does::runs, "command"},
-                                {"read_file", ToolShape::Does::reads, "path"},
-                                {"edit_file", ToolShape::Does::edits, "path"},
-                                {"write_file", ToolShape::Does::writes, "path"}};
+constexpr ToolShape kTools[] = {
+    {"shell", ToolShape::Does::runs, "cmd"},
+    {"shell", ToolShape::Does::runs, "command"},
+    {"read_file", ToolShape::Does::reads, "path"},
+    {.tool = "edit_file", .does = ToolShape::Does::edits, .subject = "path", .before = "old", .after = "new"},
+    {.tool = "edit_file",
+     .does = ToolShape::Does::edits,
+     .subject = "path",
+     .before = "old_string",
+     .after = "new_string"},
+    {"edit_file", ToolShape::Does::edits, "path"},
+    {.tool = "write_file", .does = ToolShape::Does::writes, .subject = "path", .after = "content"}};
 
 }  // namespace
 

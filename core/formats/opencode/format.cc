@@ -75,9 +75,46 @@ Places places_in(const std::string& place, bool is_own) {
 }
 
 constexpr ToolShape kTools[] = {
-    {"bash", ToolShape::Does::runs, "command", "workdir"}, {"read", ToolShape::Does::reads, "filePath"},
-    {"edit", ToolShape::Does::edits, "filePath"},          {"write", ToolShape::Does::writes, "filePath"},
-    {"patch", ToolShape::Does::patches, "patchText"},      {"apply_patch", ToolShape::Does::patches, "patchText"}};
+    {"bash", ToolShape::Does::runs, "command", "workdir"},
+    {"read", ToolShape::Does::reads, "filePath"},
+    {.tool = "edit",
+     .does = ToolShape::Does::edits,
+     .subject = "filePath",
+     .before = "oldString",
+     .after = "newString",
+     .all = "replaceAll"},
+    {.tool = "multiedit",
+     .does = ToolShape::Does::edits,
+     .subject = "filePath",
+     .list = "edits",
+     .before = "oldString",
+     .after = "newString",
+     .all = "replaceAll"},
+    {"edit", ToolShape::Does::edits, "filePath"},
+    {.tool = "write", .does = ToolShape::Does::writes, .subject = "filePath", .after = "content"},
+    {"patch", ToolShape::Does::patches, "patchText"},
+    {"apply_patch", ToolShape::Does::patches, "patchText"}};
+constexpr ResultShape kToldByResults[] = {{.results = "parts",
+                                           .id = "callID",
+                                           .object = "state.metadata.filediff",
+                                           .path = "file",
+                                           .before = "before",
+                                           .after = "after"},
+                                          {.results = "parts",
+                                           .id = "callID",
+                                           .object = "state.metadata",
+                                           .path = "filepath",
+                                           .created = "exists",
+                                           .created_is = "false"},
+                                          {.results = "parts",
+                                           .id = "callID",
+                                           .object = "state.metadata.files",
+                                           .files = ".",
+                                           .path = "filePath",
+                                           .before = "before",
+                                           .after = "after",
+                                           .created = "type",
+                                           .created_is = "\"add\""}};
 
 struct EraFormat {
   EraFormat(std::string_view name, Era era)
@@ -93,6 +130,7 @@ struct EraFormat {
                .resume = &kResume,
                .usages = kUsages,
                .tools = kTools,
+               .results = kToldByResults,
                .changes_show_late = era == Era::database} {}
   const Reader reader;
   const Renderer renderer;

@@ -527,10 +527,33 @@ constexpr ResumeCommand kResumePi{
 
 namespace {
 
-constexpr ToolShape kTools[] = {{"bash", ToolShape::Does::runs, "command", "cwd"},
-                                {"read", ToolShape::Does::reads, "path"},
-                                {"edit", ToolShape::Does::edits, "path"},
-                                {"write", ToolShape::Does::writes, "path"}};
+constexpr ToolShape kTools[] = {
+    {"bash", ToolShape::Does::runs, "command", "cwd"},
+    {"read", ToolShape::Does::reads, "path"},
+    {.tool = "edit", .does = ToolShape::Does::edits, .subject = "path", .before = "oldText", .after = "newText"},
+    {.tool = "edit",
+     .does = ToolShape::Does::edits,
+     .subject = "path",
+     .before = "old_string",
+     .after = "new_string",
+     .all = "replace_all"},
+    {.tool = "edit",
+     .does = ToolShape::Does::edits,
+     .subject = "path",
+     .list = "edits",
+     .before = "oldText",
+     .after = "newText"},
+    {"edit", ToolShape::Does::edits, "path"},
+    {"edit", ToolShape::Does::patches, "input"},
+    {.tool = "write", .does = ToolShape::Does::writes, .subject = "path", .after = "content"}};
+constexpr ResultShape kToldByResults[] = {
+    {.object = "message.details", .path = "path", .before = "oldText", .after = "newText", .numbered = "diff"},
+    {.object = "message.details",
+     .files = "perFileResults",
+     .path = "path",
+     .before = "oldText",
+     .after = "newText",
+     .numbered = "diff"}};
 
 }  // namespace
 
@@ -544,7 +567,8 @@ const Format& format() {
                              .agents = &process_finder(),
                              .resume = &kResumeOmp,
                              .pairing = {.calls = true, .results = true},
-                             .tools = kTools};
+                             .tools = kTools,
+                             .results = kToldByResults};
   return format;
 }
 
@@ -559,7 +583,8 @@ const Format& pi_format() {
                              .resume = &kResumePi,
                              .usages = kUsagesOfPi,
                              .pairing = {.calls = true},
-                             .tools = kTools};
+                             .tools = kTools,
+                             .results = kToldByResults};
   return format;
 }
 

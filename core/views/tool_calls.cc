@@ -1,0 +1,163 @@
+#include "core/views/tool_calls.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/base/cancellation.h"
+#include "core/entry/record_renderer.h"
+#include "core/entry/text.h"
+#include "core/store/format.h"
+
+namespace arborfs {
+namespace {
+
+constexpr std::size_t kMostSearched = 16;  // open calls
+
+/// An entry as the index has it, copied so that no lock is held while it is read.
+struct IndexedEntry {
+  Ordinal ordinal = kNoEntry;
+  EntryType type = EntryType::none;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::int64_t time_ms = Entry::kNoTime;
+  std::string name;
+};
+
+class CallReader {
+ public:
+  CallReader(const Format& format, CallTaker& taker) : format_(format), taker_(taker) {
+    for (const ToolShape& shape : format.tools) {
+      quoted_.push_back("\"" + std::string(shape.tool));  // also "local_shell_call"
+    }
+  }
+
+  Result<std::uint64_t> read(const Session& session) {
+    std::vector<IndexedEntry> entries;
+    std::shared_ptr<const LogSource> log;
+    {
+      ASSIGN_OR_RETURN(const auto guard, session.read_index());
+      const LogIndex& index = guard.index();
+      log = guard.log();
+      for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+        const Entry& entry = index.entry(ordinal);
+        entries.push_back({ordinal, entry.type, entry.offset, index.length(ordinal), entry.timestamp_ms,
+                           std::string(index.name(ordinal))});
+      }
+    }
+    const auto blobs = session.store().blobs();
+    std::uint64_t too_long = 0;
+    for (const IndexedEntry& entry : entries) {
+      if (Cancellation::is_requested()) {
+        return Error{Errc::interrupted, "reading the session was cancelled"};
+      }
+      if (entry.length > kMaxRenderedEntry) {
+        ++too_long;
+        continue;
+      }
+      ASSIGN_OR_RETURN(const auto raw, log->read(entry.offset, entry.length));
+      if (may_matter(raw)) {
+        std::vector<Turn> turns;
+        format_.renderer->add_turns({entry.type, entry.name, raw, entry.time_ms, *blobs}, turns);
+        take({entry.ordinal, entry.time_ms, raw}, turns);
+      }
+    }
+    return too_long;
+  }
+
+ private:
+  /// False for most entries, which are then not parsed.
+  [[nodiscard]] bool may_matter(std::string_view raw) const {
+    const auto has = [raw](const std::string& text) { return raw.find(text) != std::string_view::npos; };
+    return open_.size() > kMostSearched || std::any_of(quoted_.begin(), quoted_.end(), has) ||
+           std::any_of(open_.begin(), open_.end(), has);
+  }
+
+  void take(const CallEntry& entry, const std::vector<Turn>& turns) {
+    for (const Turn& turn : turns) {
+      for (const TurnPart& part : turn.parts) {
+        if (part.kind == TurnPart::Kind::tool_call) {
+          call(entry, part);
+        } else if (part.kind == TurnPart::Kind::tool_result && open_.erase(part.call_id) != 0) {
+          taker_.take_result(entry, part);
+        }
+      }
+    }
+  }
+
+  void call(const CallEntry& entry, const TurnPart& part) {
+    if (!part.call_id.empty() && !seen_.insert(part.call_id + '\n' + part.text).second) {
+      return;  // the record stands there twice
+    }
+    const auto is_its_name = [&](const ToolShape& shape) { return shape.tool == part.tool; };
+    json::Document arguments;
+    if (std::none_of(format_.tools.begin(), format_.tools.end(), is_its_name) || !json::parse(part.text, arguments)) {
+      return;
+    }
+    for (const ToolShape& shape : format_.tools) {
+      if (is_its_name(shape) && fits(shape, arguments)) {
+        if (taker_.take_call(entry, part, shape, arguments) && !part.call_id.empty()) {
+          open_.insert(part.call_id);
+        }
+        return;
+      }
+    }
+  }
+
+  static bool fits(const ToolShape& shape, const json::Value& arguments) {
+    const auto has = [&](std::string_view key) { return key.empty() || json::member(arguments, key) != nullptr; };
+    return has(shape.subject) && has(shape.list.empty() ? shape.before : shape.list);
+  }
+
+  const Format& format_;
+  CallTaker& taker_;
+  std::vector<std::string> quoted_;  // the names of tools as they are in records
+  std::set<std::string> seen_;       // ids of calls with their arguments
+  std::set<std::string> open_;       // ids of calls whose results are wanted
+};
+
+}  // namespace
+
+Result<std::uint64_t> read_tool_calls(const Session& session, CallTaker& taker) {
+  return CallReader(session.format(), taker).read(session);
+}
+
+Result<std::string> folder_of(const Session& session) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  return std::string(guard.index().header().cwd);
+}
+
+std::string whole_path(std::string_view path, const std::string& folder) {
+  return folder.empty() ? std::string(path) : (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+bool is_path(std::string_view text) {
+  return !text.empty() && text.find('\0') == std::string_view::npos;
+}
+
+std::string command_of(const json::Value& value) {
+  if (value.IsString()) {
+    return std::string(json::as_string(value));
+  }
+  std::string words;
+  if (value.IsArray()) {
+    const bool is_shell = value.Size() == 3 && value[1].IsString() && value[2].IsString() &&
+                          (json::as_string(value[1]) == "-lc" || json::as_string(value[1]) == "-c");
+    if (is_shell) {
+      return std::string(json::as_string(value[2]));
+    }
+    for (const json::Value& word : value.GetArray()) {
+      words.append(words.empty() ? "" : " ").append(word.IsString() ? json::as_string(word) : "");
+    }
+  }
+  return words;
+}
+
+bool is_patch(std::string_view command) {
+  return command.find("*** Begin Patch") != std::string_view::npos;
+}
+
+}  // namespace arborfs
