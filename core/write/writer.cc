@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/suggestion.h"
 #include "core/base/words.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
@@ -652,7 +653,8 @@ Result<AdoptResult> WriterSet::fork_to(const SessionPtr& session, const ForeignF
   const auto found = by_agent_.find(wanted.agent);
   if (found == by_agent_.end()) {
     Error refused = Writer::fork_to(session, wanted).error();
-    return Error{refused.code, refused.message + ", only to " + join_words(agents())};
+    return Error{refused.code,
+                 refused.message + ", only to " + join_words(agents()) + did_you_mean(nearest(wanted.agent, agents()))};
   }
   const auto store = catalog().stores().first_of(wanted.agent);
   if (!store) {
@@ -690,7 +692,8 @@ Result<CreateResult> WriterSet::create_for(const NewSession& wanted) {
   const auto found = by_agent_.find(wanted.agent);
   if (found == by_agent_.end() || !found->second->creates()) {
     Error refused = Writer::create(wanted).error();
-    return Error{refused.code, refused.message + ", only of " + join_words(creating_agents())};
+    return Error{refused.code, refused.message + ", only of " + join_words(creating_agents()) +
+                                   did_you_mean(nearest(wanted.agent, creating_agents()))};
   }
   auto made = noted("new", found->second->create(wanted));
   return made ? made : with_advice(made.error(), wanted.agent);

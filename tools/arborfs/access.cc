@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/suggestion.h"
 #include "core/entry/text.h"
+#include "core/entry/tree.h"
 #include "core/json/document.h"
 #include "core/json/utf8.h"
 #include "core/os/file.h"
@@ -305,6 +306,15 @@ Error about_word(const std::string& word, const Error& error) {
   return {error.code, "'" + visible_line(word, 80) + "': " + error.message};
 }
 
+Error about_entry(const Session::Guard& guard, const std::string& word, const Error& error) {
+  std::vector<std::string> words{"leaf", "last", "last-user", "last-assistant"};
+  for (const NamedLabel& label : named_labels(guard.index())) {
+    words.push_back(label.name);
+  }
+  const Error about = about_word(word, error);
+  return {about.code, about.message + did_you_mean(visible_line(nearest(word, words), 80))};
+}
+
 Error before_the_first() {
   return {Errc::not_found, "there is no entry before the first one"};
 }
@@ -327,7 +337,7 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
     return *meant;
   }
   auto found = find_target(guard.index(), spelled);
-  return found ? found : about_word(spelled, found.error());
+  return found ? found : about_entry(guard, spelled, found.error());
 }
 
 WriteSettings write_settings(const CommandLine& line) {

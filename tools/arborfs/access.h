@@ -59,6 +59,8 @@ Result<Opened> open_session(const CommandLine& line, Depth depth, Terminal& io);
 
 /// The error about a word of the user, with the word before it.
 Error about_word(const std::string& word, const Error& error);
+/// The same for a word that names no entry, with the label or the word for an entry that was probably meant.
+Error about_entry(const Session::Guard& guard, const std::string& word, const Error& error);
 /// The error about a word that names what is before the first entry, where an entry is needed.
 Error before_the_first();
 /// As find_by_word, for the session's leaf. Errors: not_found, about the word.

@@ -54,7 +54,17 @@ bool climbs(const CommandLine& line) {
   return line.access == Access::look || line.run == run_resume;
 }
 
-Error no_sessions_of(const CommandLine& line) {
+/// The name of a project, or the last part of a working directory, that the word is near to; "" for none.
+std::string project_near(const std::string& word, const CatalogView& view) {
+  std::vector<std::string> names;
+  for (const ProjectPtr& project : view.projects) {
+    names.push_back(project->name);
+    names.push_back(std::filesystem::path(project->cwd).filename().string());
+  }
+  return nearest(word, names);
+}
+
+Error no_sessions_of(const CommandLine& line, const CatalogView& view) {
   const std::string folder = folder_meant(line.project);
   const std::string of_agent = line.agent.empty() ? "" : " of " + visible_line(line.agent, kTitleCharacters);
   const std::string project = visible_line(folder.empty() ? line.project : folder, kTitleCharacters);
@@ -65,7 +75,8 @@ Error no_sessions_of(const CommandLine& line) {
   return {Errc::not_found,
           (folder.empty() ? "no project is named '" + project + "'"
                           : "no session was started in " + project + (climbs(line) ? " or in a folder above it" : "")) +
-              "; 'arborfs ls' lists all projects"};
+              "; 'arborfs ls' lists all projects" +
+              did_you_mean(folder.empty() ? visible_line(project_near(line.project, view), kTitleCharacters) : "")};
 }
 
 }  // namespace
@@ -121,7 +132,7 @@ Result<std::vector<Listed>> chosen_sessions(const CommandLine& line, const Catal
   if (!line.project.empty()) {
     all = of_project(all, climbs(line) ? project_meant(line.project, catalog) : MeantProject(line.project));
     if (all.empty()) {
-      return no_sessions_of(line);
+      return no_sessions_of(line, *catalog.view());
     }
   }
   if (!line.tag.empty()) {

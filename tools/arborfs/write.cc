@@ -130,7 +130,7 @@ Result<std::string> target_of(const Session& session, const std::string& spelled
   ASSIGN_OR_RETURN(const auto meant, word_meant(guard, spelled));
   if (!meant) {
     const auto found = spelled.empty() ? Result<Ordinal>(kNoEntry) : find_leaf_target(guard.index(), spelled);
-    return found ? Result<std::string>(spelled) : about_word(spelled, found.error());
+    return found ? Result<std::string>(spelled) : about_entry(guard, spelled, found.error());
   }
   if (*meant == kNoEntry) {
     return std::string("root");

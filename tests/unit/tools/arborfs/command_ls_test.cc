@@ -135,6 +135,10 @@ TEST_F(CommandLsTest, WordsThatNameNoSessionAreExplained) {
   expect_refused({"show", "caches-of"}, "did you mean:\n  " + std::string(kId));
   expect_refused({"show", "cachse"}, "did you mean:\n  " + std::string(kId));
   expect_refused({"show", "aaab000011"}, "did you mean:\n  " + std::string(kId));
+  fs::create_directories(store.root() + "/kite");
+  store.write("-kite", "kite000011112222", TempStore::header("kite000011112222", store.root() + "/kite") + "\n");
+  expect_refused({"ls", "-p", "kiet"},
+                 "no project is named 'kiet'; 'arborfs ls' lists all projects; did you mean 'kite'?");
   expect_refused({"ls", "-a", "opm"}, "there are sessions of omp; did you mean 'omp'?");
   EXPECT_EQ(run({"show", "nothing like it"}), kFailed);
   EXPECT_THAT(err(), Not(HasSubstr("did you mean")));

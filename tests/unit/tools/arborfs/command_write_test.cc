@@ -333,7 +333,8 @@ TEST_F(CommandWriteTest, UnresolvedEntryNamesAreExplained) {
     expect_refused({verb, kId, "e1e1"}, "'e1e1': more than one entry of the session has this name");
     expect_refused({verb, kId, "e2e"}, "'e2e': no entry of the session has this name; give at least four characters");
     expect_refused({verb, kId, "leef"},
-                   "'leef': no entry of the session has this name; give an id, a number (#42) or a label");
+                   "'leef': no entry of the session has this name; give an id, a number (#42) or a label; did you mean "
+                   "'leaf'?");
     expect_refused({verb, kId, "#9"}, "'#9': no entry of the session has this name; give an id, a number (#42)");
   }
   expect_refused({"append", kId, "text", "--at=leef"}, "'leef': no entry of the session has this name");
@@ -341,7 +342,8 @@ TEST_F(CommandWriteTest, UnresolvedEntryNamesAreExplained) {
 
 TEST_F(CommandWriteTest, ForksToOtherAgentsNameThePossibleOnesAndTheMissingStore) {
   expect_refused({"fork", kId, "--to=gote"},
-                 "cannot fork a session to gote, only to claude, codex, goat, omp, opal, opencode and pi\n");
+                 "cannot fork a session to gote, only to claude, codex, goat, omp, opal, opencode and pi; did you mean "
+                 "'goat'?\n");
   expect_refused({"fork", kId, "--to=codex"}, "no store of codex is open; name its folder with --store codex=DIR\n");
   expect_refused({"fork", kId, "--to=goat"}, "no store of goat is open; name its folder with --store goat=DIR\n");
 }
@@ -497,6 +499,7 @@ TEST_F(CommandWriteTest, NewCreatesASession) {
   expect_refused({"new", cwd, "--agent", "opal"}, "no store of opal is open; name its folder with --store opal=DIR\n");
   expect_refused({"new", cwd, "--agent", "codex"},
                  "cannot create a session of codex, only of goat, omp, opal and pi\n");
+  expect_refused({"new", cwd, "--agent", "opl"}, "opal and pi; did you mean 'opal'?");
   expect_refused({"new", cwd, "--agent", "claude"}, "cannot create a session of claude, only of goat");
   expect_refused({"new", cwd, "--provider", "Elsewhere"}, "sessions of omp store no provider");
 }
