@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -88,14 +89,21 @@ void read_index(const LogIndex& index, Ordinal leaf, Facts& facts) {
   }
 }
 
+/// The newest last, as the branches.
 std::vector<SubAgent> sub_agents_of(const Opened& opened) {
   const auto view = opened.catalog->view();
   const auto found = view->children.find(opened.of.session->number());
-  std::vector<SubAgent> started;
+  std::vector<SessionPtr> sessions;
   if (found != view->children.end()) {
     for (const auto& [name, session] : found->second->sessions) {
-      started.push_back({listed(*opened.catalog, session).id, session_name(*session, kTitleCharacters)});
+      sessions.push_back(session);
     }
+  }
+  std::stable_sort(sessions.begin(), sessions.end(),
+                   [](const SessionPtr& a, const SessionPtr& b) { return a->mtime_ns() < b->mtime_ns(); });
+  std::vector<SubAgent> started;
+  for (const SessionPtr& session : sessions) {
+    started.push_back({listed(*opened.catalog, session).id, session_name(*session, kTitleCharacters)});
   }
   return started;
 }
