@@ -255,6 +255,7 @@ them; reading changes nothing in the logs.
     by-agent/          the sessions of each agent
     tags/              the sessions with a tag: `echo blue > projects/PROJECT/SESSION/tags`
     recent/            the 50 sessions that changed last, newest first; `recent/1` is the newest
+    by-file/           the sessions that touched a file: `ls by-file/home/sam/work/main.cc`
     search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
     history/           the prompts that were typed to agents, one file a day, newest first
@@ -264,9 +265,9 @@ them; reading changes nothing in the logs.
 
 `search/` looks empty; open a folder named after a query. The folder `search/QUERY/` has a link to each session whose
 texts contain all words of the query, best first, `excerpts.md` with the matching passages, and `hits.json` with the same
-data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `tag:` `role:` `tool:`
-`label:` `after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks. A slash in it
-is written `%2F`, as in `ls 'search/"src%2Fa.ts"'`: a shell takes what follows a slash for a name in a folder.
+data for programs. `"two words"` is a phrase, `-word` excludes, and `agent:` `project:` `title:` `tag:` `path:` `role:`
+`tool:` `label:` `after:` `before:` filter. A query cannot begin with a dot: put such a word in quotation marks. A slash
+in it is written `%2F`, as in `ls 'search/"src%2Fa.ts"'`: a shell takes what follows a slash for a name in a folder.
 
 A project's folder is named after its working directory, without the home folder: `src-x` for `~/src/x`. In it, the file
 `cwd` has the full path. A session's folder is named after its creation and its title, or the words with which it opens,

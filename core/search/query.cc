@@ -9,13 +9,14 @@
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
 #include "core/search/period.h"
+#include "core/search/touched.h"
 
 namespace arborfs::search {
 
 namespace {
 
-constexpr std::string_view kFilters[] = {"agent", "project", "title", "tag",   "role",
-                                         "tool",  "label",   "after", "before"};
+constexpr std::string_view kFilters[] = {"agent", "project", "title", "tag",   "path",
+                                         "role",  "tool",    "label", "after", "before"};
 constexpr std::size_t kShown = 40;  // characters of a word in an error
 
 /// One part of a query: a word or a phrase, perhaps with the name of a filter before it.
@@ -111,16 +112,20 @@ Result<void> take_filter(Query& query, const Part& part) {
                         : part.filter == "project" ? query.project
                         : part.filter == "title"   ? query.title
                         : part.filter == "tag"     ? query.tag
+                        : part.filter == "path"    ? query.path
                         : part.filter == "role"    ? query.role
                         : part.filter == "tool"    ? query.tool
                                                    : query.label;
+  if (part.filter == "path" && !PathFilter(part.value).is_name()) {
+    return {Errc::invalid_argument, "path: needs a file, or a folder with a slash at its end"};
+  }
   const bool is_folded = part.filter == "title" || part.filter == "tool";
   return set_once(filter, part, is_folded ? folded(part.value) : part.value);
 }
 
 bool is_empty(const Query& query) {
   return query.wanted.empty() && query.agent.empty() && query.project.empty() && query.title.empty() &&
-         query.tag.empty() && !query.filters_entries();
+         query.tag.empty() && query.path.empty() && !query.filters_entries();
 }
 
 }  // namespace

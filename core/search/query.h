@@ -22,6 +22,7 @@ struct Query {
   std::string project;  // the name, a part of it, or the working directory
   std::string title;    // folded; a part of it
   std::string tag;
+  std::string path;  // of a file that the session's tools touched (touched.h)
   // Filters on entries: words are looked for only in entries that pass.
   std::string role;                       // LogIndex::role or LogIndex::name: user, tool, label
   std::string tool;                       // folded; the name of a tool that the entry calls
@@ -38,8 +39,8 @@ struct Query {
 inline constexpr std::size_t kMostQueryBytes = 1024;
 inline constexpr std::size_t kMostWords = 32;
 
-/// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T tag:T role:R tool:T label:L after:TIME
-/// before:TIME`. The value of a filter may be quoted. A TIME is a word of period.h and means its beginning. A word with
+/// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T tag:T path:P role:R tool:T label:L
+/// after:TIME before:TIME`. The value of a filter may be quoted. A TIME is a word of period.h and means its beginning. A word with
 /// another name before a colon is a word. Errors: invalid_argument (nothing to search for, no time, a filter twice, a
 /// quotation mark that is not closed), not_utf8, too_large.
 Result<Query> parse_query(std::string_view text);

@@ -18,6 +18,7 @@
 #include "core/json/utf8.h"
 #include "core/search/query.h"
 #include "core/search/search_index.h"
+#include "core/search/touched.h"
 
 namespace arborfs::search {
 
@@ -518,11 +519,45 @@ class Looks {
   std::atomic<Clock::rep> next_{0};
 };
 
+/// Those of the sessions that touched the file of the query. The index says which cannot have.
+std::vector<const ShownAt*> touching(const std::vector<const ShownAt*>& sessions, const Query& query,
+                                     const Options& options, std::atomic<std::size_t>& unreadable) {
+  const PathFilter filter(query.path);
+  Query named;
+  named.wanted.push_back(filter.word());
+  const auto lookup =
+      options.index != nullptr && !filter.word().empty() ? options.index->look_up(named, options.is_over) : nullptr;
+  const auto may_touch = [&](Session& session) {
+    if (lookup == nullptr || filter.may_fit_in(session.head().header.cwd)) {
+      return true;
+    }
+    const auto state = state_of(session);
+    const auto answer = state ? lookup->answer_for(session, *state) : std::nullopt;
+    return !answer || answer->may_match;
+  };
+  std::vector<char> has(sessions.size());
+  parallel_for(sessions.size(), [&](std::size_t i) {
+    const SessionPtr& session = sessions[i]->session();
+    if (!options.is_over() && may_touch(*session)) {
+      const auto found = has_touched(session, filter);
+      unreadable += found ? 0 : 1;
+      has[i] = found && *found ? 1 : 0;
+    }
+  });
+  std::vector<const ShownAt*> touched;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    if (has[i] != 0) {
+      touched.push_back(sessions[i]);
+    }
+  }
+  return touched;
+}
+
 }  // namespace
 
 Result<Found> search(const Catalog& catalog, const Query& query, const Options& options) {
   const auto view = catalog.view();
-  const auto sessions = chosen_sessions(catalog, *view, query, options.left_out);
+  auto sessions = chosen_sessions(catalog, *view, query, options.left_out);
   const auto wanted = Wanted::here();
   std::atomic<bool> unwanted{false};
   Looks looks;
@@ -533,9 +568,12 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
     }
     return unwanted.load(std::memory_order_relaxed) || Cancellation::is_requested();
   };
+  std::atomic<std::size_t> unreadable{0};
+  if (!query.path.empty()) {
+    sessions = touching(sessions, query, here, unreadable);
+  }
   const auto lookup = options.index != nullptr ? options.index->look_up(query, here.is_over) : nullptr;
   Findings found(sessions.size());
-  std::atomic<std::size_t> unreadable{0};
   parallel_for(sessions.size(), [&](std::size_t i) {
     if (here.is_over()) {
       return;

@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
   tags,
   recent,
   search,
+  by_file,
   stats,
   history,
   terminals,
@@ -44,8 +45,10 @@ enum class Kind : std::uint8_t {
   tag_link,
   recent_link,
   search_link,
+  file_link,  // in by-file/
   terminal_link,
   search_query,     // item: number of the query (recent_searches.h)
+  file_path,        // the same, of the query for the sessions that touched a file
   search_excerpts,  // slot: number of the query, item: version of its result; as for search_hits
   search_hits,
   stats_file,    // slot: which one (nodes_all_sessions.cc), item: version of the sums

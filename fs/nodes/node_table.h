@@ -177,13 +177,18 @@ constexpr NodeRow link_row(Kind kind, std::string_view word, decltype(NodeRow::a
   return {kind, word, attr, nullptr, nullptr, nullptr, target};
 }
 
+namespace search_nodes {
+/// The folder above that of a path in by-file/.
+NodeId parent_of_path(MountState& state, NodeId node);
+}  // namespace search_nodes
+
 namespace shortcut_nodes {
 /// The attributes of a folder of symlinks in the root.
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
 /// The folder of an agent in by-agent/.
 NodeId agent_folder(std::string_view agent);
-/// The node of a symlink to a session.
-NodeId link_node(MountState&, const CatalogView&, Kind kind, const Session&);
+/// The node of a symlink to a session. `depth`: of a link in by-file/, how many folders its own one is below the root.
+NodeId link_node(MountState&, const CatalogView&, Kind kind, const Session&, std::uint32_t depth = 0);
 }  // namespace shortcut_nodes
 
 namespace entry_nodes {

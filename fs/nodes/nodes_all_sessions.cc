@@ -109,13 +109,31 @@ bool is_link_name(std::string_view name) {
   return digits != std::string_view::npos && digits >= 2 && name[digits] == '-';
 }
 
+constexpr std::string_view kPathFilter = "path:\"";
+
+/// Nothing once the number means no query any more.
+std::optional<std::string> path_of(const MountState& state, NodeId node) {
+  const auto text = state.searches.text_of(node.item());
+  return text ? std::optional(text->substr(kPathFilter.size(), text->size() - kPathFilter.size() - 1)) : std::nullopt;
+}
+
+/// The link to a session in the folder of a query or a path.
+NodeId link_in(MountState& state, NodeId folder, const CatalogView& view, const Session& session) {
+  if (folder.kind() == Kind::search_query) {
+    return shortcut_nodes::link_node(state, view, Kind::search_link, session);
+  }
+  const std::string path = path_of(state, folder).value_or("");
+  const auto parts = static_cast<std::uint32_t>(std::count(path.begin(), path.end(), '/'));
+  return shortcut_nodes::link_node(state, view, Kind::file_link, session, 1 + parts);
+}
+
 /// The link of this name, if it is among these and its session is still there.
-std::optional<Child> link_named(MountState& state, const SearchLinks& links, std::string_view name) {
+std::optional<Child> link_named(MountState& state, NodeId folder, const SearchLinks& links, std::string_view name) {
   const auto view = state.catalog.view();
   for (const auto& [link, number] : links) {
     const auto session = link == name ? view->session(number) : nullptr;
     if (session) {
-      return Child{shortcut_nodes::link_node(state, *view, Kind::search_link, *session), CacheTtl::glance};
+      return Child{link_in(state, folder, *view, *session), CacheTtl::glance};
     }
   }
   return std::nullopt;
@@ -125,16 +143,16 @@ Result<Child> link_lookup(MountState& state, RequestContext& call, NodeId node, 
   const auto now = std::chrono::steady_clock::now();
   const auto last = state.searches.known(node.item());
   if (last && now - last->ended < kNamesLast) {
-    if (const auto child = link_named(state, last->report.links, name)) {
+    if (const auto child = link_named(state, node, last->report.links, name)) {
       return *child;
     }
   }
   ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
-  if (const auto child = link_named(state, result->report.links, name)) {
+  if (const auto child = link_named(state, node, result->report.links, name)) {
     return *child;
   }
   for (const auto& [links, when] : result->former) {
-    const auto child = now - when < kNamesLast ? link_named(state, *links, name) : std::nullopt;
+    const auto child = now - when < kNamesLast ? link_named(state, node, *links, name) : std::nullopt;
     if (child) {
       return *child;
     }
@@ -183,28 +201,77 @@ Result<Child> query_lookup(MountState& state, RequestContext& call, NodeId node,
   return Child{document->attr.node, CacheTtl::glance, document->attr};
 }
 
-Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+std::vector<NamesSnapshot::Item> links_of(MountState& state, NodeId folder, const SearchResult& result) {
   const auto view = state.catalog.view();
   std::vector<NamesSnapshot::Item> items;
-  items.reserve(result->report.links.size() + 2);
-  items.push_back(
-      {std::string(kExcerptsName), {file_node(Kind::search_excerpts, *result), CacheTtl::glance}, std::nullopt});
-  items.push_back({std::string(kHitsName), {file_node(Kind::search_hits, *result), CacheTtl::glance}, std::nullopt});
-  for (const auto& [name, number] : result->report.links) {
+  items.reserve(result.report.links.size() + 2);
+  for (const auto& [name, number] : result.report.links) {
     if (const auto session = view->session(number)) {
-      const NodeId link = shortcut_nodes::link_node(state, *view, Kind::search_link, *session);
-      items.push_back({name, {link, CacheTtl::glance}, std::nullopt});
+      items.push_back({name, {link_in(state, folder, *view, *session), CacheTtl::glance}, std::nullopt});
     }
   }
+  return items;
+}
+
+Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+  auto items = links_of(state, node, *result);
+  const auto put_first = [&](std::string_view name, Kind kind) {
+    items.insert(items.begin(), {std::string(name), {file_node(kind, *result), CacheTtl::glance}, std::nullopt});
+  };
+  put_first(kHitsName, Kind::search_hits);
+  put_first(kExcerptsName, Kind::search_excerpts);
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), result->version));
+}
+
+/// The folder of a path in by-file/, which has the links that a search for the path finds. Errors: not_found for a name
+/// that no query can have.
+Result<Child> path_child(MountState& state, std::string_view path) {
+  const std::string text = std::string(kPathFilter) + std::string(path) + "\"";
+  if (path.find('"') != std::string_view::npos || !search::parse_query(text)) {
+    return no_such_name();
+  }
+  const std::uint32_t number = state.searches.number_of(text);
+  return number != 0 ? Result<Child>(Child{NodeId(Kind::file_path, 0, number), CacheTtl::moment})
+                     : Result<Child>(no_such_name());
+}
+
+Result<Child> by_file_lookup(MountState& state, RequestContext& /*call*/, NodeId /*node*/, std::string_view name) {
+  return path_child(state, "/" + std::string(name));
+}
+
+/// A name with a rank is a link, if the search finds one of that name, else a file's.
+Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
+  if (is_link_name(name)) {
+    auto link = link_lookup(state, call, node, name);
+    if (link || link.error().code != Errc::not_found) {
+      return link;
+    }
+  }
+  const auto path = path_of(state, node);
+  return path ? path_child(state, *path + "/" + std::string(name)) : Result<Child>(stale_error());
+}
+
+Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId node) {
+  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+  return ListingPtr(std::make_shared<NamesSnapshot>(links_of(state, node, *result), result->version));
 }
 
 }  // namespace
 
+NodeId parent_of_path(MountState& state, NodeId node) {
+  const std::string path = path_of(state, node).value_or("");
+  const std::size_t slash = path.rfind('/');
+  const auto parent = slash == 0 || slash == std::string::npos ? Result<Child>(no_such_name())
+                                                               : path_child(state, path.substr(0, slash));
+  return parent ? parent->node : NodeId(Kind::by_file, 0, 0);
+}
+
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::search, "search", attr, lookup, list),
+      folder_row(Kind::by_file, "by-file", attr, by_file_lookup, list),
+      folder_row(Kind::file_path, "file-path", query_attr, path_lookup, path_list),
       folder_row(Kind::search_query, "search-query", query_attr, query_lookup, query_list),
       document_row<document_for>(Kind::search_excerpts, "search-excerpts"),
       document_row<document_for>(Kind::search_hits, "search-hits"),

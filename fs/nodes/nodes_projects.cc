@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/entry/names.h"
+#include "core/search/query.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs::project_nodes {
@@ -200,14 +201,25 @@ namespace arborfs::shortcut_nodes {
 
 namespace {
 
-/// The target of a link of this kind, relative to its folder.
-std::string target_to(const CatalogView& view, Kind kind, const Session& session) {
+/// The item of a link in by-file/ has its depth in these bits, because its target depends on it.
+constexpr std::uint32_t kDepths = 1024;
+static_assert(kDepths >= search::kMostQueryBytes);
+
+/// The target of a link of this kind, relative to its folder; in by-file/ that is `depth` below the root.
+std::string target_to(const CatalogView& view, Kind kind, const Session& session, std::uint32_t depth) {
   const std::string path = view.path_of(session.number());
   switch (kind) {
     case Kind::by_agent_link:
     case Kind::tag_link:
     case Kind::search_link:
       return "../../" + path;
+    case Kind::file_link: {
+      std::string up;
+      for (std::uint32_t folder = 0; folder < depth; ++folder) {
+        up += "../";
+      }
+      return up + path;
+    }
     default:
       return "../" + path;
   }
@@ -215,6 +227,11 @@ std::string target_to(const CatalogView& view, Kind kind, const Session& session
 
 std::uint32_t short_hash(std::string_view text) {
   return static_cast<std::uint32_t>(xxh64(text));
+}
+
+std::uint32_t item_of(Kind kind, std::string_view target, std::uint32_t depth) {
+  const std::uint32_t hash = short_hash(target);
+  return kind == Kind::file_link ? hash / kDepths * kDepths + depth : hash;
 }
 
 /// The agent of a folder in by-agent/; "" if it has no sessions any more.
@@ -284,8 +301,8 @@ NodeId agent_folder(std::string_view agent) {
 }
 
 /// The kernel caches the targets of symlinks, so another target needs another node.
-NodeId link_node(MountState& state, const CatalogView& view, Kind kind, const Session& session) {
-  return {kind, state.slots.slot_of(session.number(), 0), short_hash(target_to(view, kind, session))};
+NodeId link_node(MountState& state, const CatalogView& view, Kind kind, const Session& session, std::uint32_t depth) {
+  return {kind, state.slots.slot_of(session.number(), 0), item_of(kind, target_to(view, kind, session, depth), depth)};
 }
 
 namespace {
@@ -418,9 +435,10 @@ Result<ListingPtr> terminals_list(MountState& state, RequestContext& call, NodeI
 
 Result<std::string> link_target(MountState& state, RequestContext& /*call*/, NodeId node) {
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-  std::string target = target_to(*ref.view, node.kind(), *ref.session);
-  return short_hash(target) == node.item() ? Result<std::string>(std::move(target))
-                                           : Result<std::string>(stale_error());
+  const std::uint32_t depth = node.item() % kDepths;
+  std::string target = target_to(*ref.view, node.kind(), *ref.session, depth);
+  return item_of(node.kind(), target, depth) == node.item() ? Result<std::string>(std::move(target))
+                                                            : Result<std::string>(stale_error());
 }
 
 Result<Attr> link_attr(MountState& state, RequestContext& call, NodeId node) {
@@ -519,6 +537,7 @@ NodeRows rows() {
       link_row(Kind::by_agent_link, "by-agent-link", link_attr, link_target),
       link_row(Kind::recent_link, "recent-link", link_attr, link_target),
       link_row(Kind::search_link, "search-link", link_attr, link_target),
+      link_row(Kind::file_link, "file-link", link_attr, link_target),
       link_row(Kind::terminal_link, "terminal-link", link_attr, link_target),
   };
   return kRows;

@@ -37,6 +37,7 @@ constexpr std::array kRootRows = {
     RootRow{"by-agent", Kind::by_agent},
     RootRow{"tags", Kind::tags},
     RootRow{"recent", Kind::recent},
+    RootRow{"by-file", Kind::by_file},
     RootRow{"search", Kind::search},
     RootRow{"stats", Kind::stats},
     RootRow{"history", Kind::history},

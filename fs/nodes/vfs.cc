@@ -103,6 +103,8 @@ NodeId parent_of(MountState& state, NodeId node) {
       return {Kind::projects, 0, 0};
     case Kind::search_query:
       return {Kind::search, 0, 0};
+    case Kind::file_path:
+      return search_nodes::parent_of_path(state, node);
     case Kind::session: {
       const auto view = state.catalog.view();
       const auto found = slot ? view->where.find(slot->session) : view->where.end();

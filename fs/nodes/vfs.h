@@ -79,8 +79,9 @@ class Vfs {
   static bool is_never_a_name(NodeId parent, std::string_view name) {
     const bool is_wait = parent.kind() == Kind::session && name == ".wait";
     return name.starts_with(".") && !is_wait && parent.kind() != Kind::root && parent.kind() != Kind::by_id &&
-           parent.kind() != Kind::agent && parent.kind() != Kind::artifact_dir &&
-           parent.kind() != Kind::checkpoint_dir && parent.kind() != Kind::native_dir;
+           parent.kind() != Kind::agent && parent.kind() != Kind::by_file && parent.kind() != Kind::file_path &&
+           parent.kind() != Kind::artifact_dir && parent.kind() != Kind::checkpoint_dir &&
+           parent.kind() != Kind::native_dir;
   }
   Result<Found> lookup(RequestContext& call, NodeId parent, std::string_view name);
   Result<Attr> getattr(RequestContext& call, NodeId node);
@@ -99,8 +100,9 @@ class Vfs {
   /// wait.
   static bool reads_all_sessions(NodeId node) {
     const Kind kind = node.kind();
-    return kind == Kind::search_query || kind == Kind::search_excerpts || kind == Kind::search_hits ||
-           kind == Kind::stats || kind == Kind::stats_file || kind == Kind::history || kind == Kind::history_file;
+    return kind == Kind::search_query || kind == Kind::file_path ||
+           kind == Kind::search_excerpts || kind == Kind::search_hits || kind == Kind::stats ||
+           kind == Kind::stats_file || kind == Kind::history || kind == Kind::history_file;
   }
   /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
   Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);

@@ -87,7 +87,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --text | --branch | --sort | --color | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --tag | -d | --delete | --without | --redact-output)
+        --model | --provider | --parent-session | --text | --branch | --sort | --color | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --path | --tag | -d | --delete | --without | --redact-output)
         option=${words[i++]}
         [[ ${words[i]} != = ]] || ((++i))
         if [[ $option == --store && ${words[i + 1]-} == = ]]; then
@@ -193,7 +193,7 @@ _arborfs() {
     trash) options='--json --store --agent-dir --days --dry-run --yes --help' ;;
     umount | completion | skill) options='--json --help' ;;
     ls) options='--json --color --store --agent-dir --sort --limit --project --agent --since --until --state --model --tag --label --cost --size --children --quiet --help' ;;
-    search) options='--json --color --store --agent-dir --limit --project --agent --title --tag --since --until --role --tool --label --help' ;;
+    search) options='--json --color --store --agent-dir --limit --project --agent --title --tag --path --since --until --role --tool --label --help' ;;
     history) options='--json --color --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     show | tree) options='--json --color --store --agent-dir --help' ;;

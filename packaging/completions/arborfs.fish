@@ -127,6 +127,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from stats" -l until -x -d 'Only 
 complete -c arborfs -n "__fish_seen_subcommand_from stats" -l in -x -a 'today yesterday this-week last-week this-month last-month' -d 'Only messages of this period'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -l tag -x -d 'Only sessions with this tag'
 complete -c arborfs -n "__fish_seen_subcommand_from tag" -s d -l delete -x -d 'Remove this tag'
+complete -c arborfs -n "__fish_seen_subcommand_from search" -l path -r -d 'Only sessions that touched this file'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l title -x -d 'Only sessions whose title contains this'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l since -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'Only entries since'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l until -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'Only entries before'

@@ -104,3 +104,23 @@ def test_the_files_of_a_session_say_what_the_verbs_say(case):
                 equal(shown, run(samples / "arborfs", verb, name, env=case.environment).stdout, f"{name} {file}")
                 equal(os.stat(folder / file).st_size, len(shown), "size")
             subprocess.run(["bash", "-n", folder / "commands.txt"], check=True)
+
+
+def test_by_file_has_the_sessions_that_touched_a_file(case):
+    """by-file/<path>/ has links to exactly the sessions whose files.tsv has the path, for each path of the samples."""
+    samples = copies(case)
+    stores = [f"store={agent}={samples / agent}" for agent in AGENTS if agent != "omp"]
+    with Mount(case, stores, agent_dir=samples / "omp") as mount:
+        expected = collections.defaultdict(set)
+        for folder in (mount / "by-id").iterdir():
+            for line in (folder / "files.tsv").read_text().splitlines()[1:]:
+                expected[line.split("\t")[0]].add(folder.resolve())
+        absolute = {path: sessions for path, sessions in expected.items() if path.startswith("/")}
+        assert len(absolute) > 5, expected
+        for path, sessions in absolute.items():
+            folder = mount / "by-file" / path[1:]
+            equal({link.resolve() for link in folder.iterdir()}, sessions, path)
+            equal(os.path.realpath(folder / ".."), os.fspath(folder.parent), "the folder above")
+        equal(os.listdir(mount / "by-file"), [], "nothing is listed above")
+        equal(os.listdir(mount / "by-file/no/such.file"), [], "a file that no session touched")
+        assert (mount / "by-file/etc/.hidden").is_dir()

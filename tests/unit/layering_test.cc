@@ -36,7 +36,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/session", {"core/store"}},
     {"core/views", {"core/session"}},
     {"core/doctor", {"core/views"}},
-    {"core/search", {"core/session", "core/sqlite"}},
+    {"core/search", {"core/views", "core/sqlite"}},
     {"core/write", {"core/views", "core/sqlite"}},
     {"core/formats/omp/log", {"core/log"}},
     {"core/formats/omp/context", {"core/formats/omp/log", "core/entry"}},

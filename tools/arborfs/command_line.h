@@ -46,6 +46,7 @@ struct CommandLine {
   [[nodiscard]] std::string query_text() const;
   std::string title;  // search: the filters with these names
   std::string tag;    // ls too
+  std::string path;
   std::string role;
   std::string tool;
   std::string label;   // ls too

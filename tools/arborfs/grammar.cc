@@ -222,6 +222,11 @@ void Grammar::add_search() {
       ->option_text("TEXT")
       ->check(needs("a part of a title"));
   search->add_option("--tag", into_.tag, "Only sessions with this tag")->option_text("TAG")->check(needs("a tag"));
+  search
+      ->add_option("--path", into_.path,
+                   "Only sessions whose tools touched this file; a slash at its end: in this folder")
+      ->option_text("FILE")
+      ->check(needs("a file"));
   search->add_option("--since", into_.since, "Only entries of this time or later: a date, yesterday, 12h, 3d, 2w")
       ->option_text("TIME")
       ->check(complain_of_date);
@@ -238,9 +243,10 @@ void Grammar::add_search() {
       ->option_text("LABEL")
       ->check(needs("a label"));
   search
-      ->add_option("QUERY", into_.query,
-                   "Words, \"a phrase\", -unwanted (after --), and filters: agent: project: title: tag: role: tool: "
-                   "label: after: before:")
+      ->add_option(
+          "QUERY", into_.query,
+          "Words, \"a phrase\", -unwanted (after --), and filters: agent: project: title: tag: path: role: tool: "
+          "label: after: before:")
       ->option_text(" ");
 }
 

@@ -45,6 +45,7 @@ Result<std::string> query_of(const CommandLine& line, const Catalog& catalog) {
                                                          {"project", project_of(line, catalog)},
                                                          {"title", line.title},
                                                          {"tag", line.tag},
+                                                         {"path", line.path},
                                                          {"role", line.role},
                                                          {"tool", line.tool},
                                                          {"label", line.label},

@@ -124,9 +124,9 @@ class VfsTest : public ::testing::Test {
 };
 
 TEST_F(VfsTest, RootListsItsNames) {
-  const std::vector<std::string> expected = {".",      "..",       "README.md", "status.json", "operations", "new",
-                                             "events", "projects", "by-id",     "by-agent",    "tags",       "recent",
-                                             "search", "stats",    "history",   "terminals",   "blobs"};
+  const std::vector<std::string> expected = {".",       "..",       "README.md", "status.json", "operations", "new",
+                                             "events",  "projects", "by-id",     "by-agent",    "tags",       "recent",
+                                             "by-file", "search",   "stats",     "history",     "terminals",  "blobs"};
   EXPECT_EQ(list(""), expected);
 }
 

@@ -21,6 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using testing::TempStore;
+using ::testing::UnorderedElementsAre;
 
 TEST(SearchFold, LettersOfEveryCaseMeet) {
   EXPECT_EQ(folded("FooBAR_9"), "foobar_9");
@@ -168,6 +169,29 @@ TEST_F(SearchIn, FiltersChooseSessionsAndEntries) {
   EXPECT_THAT(ids("title:FLAKY"), ElementsAre("one"));
   EXPECT_THAT(ids("cache agent:pi"), IsEmpty());
   EXPECT_THAT(ids("cache project:nowhere"), IsEmpty());
+}
+
+TEST_F(SearchIn, APathFindsTheSessionsThatTouchedIt) {
+  const auto call = [](const std::string& arguments) {
+    return R"({"type":"message","id":"aaaa0009","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":)"
+           R"({"role":"assistant","content":[{"type":"toolCall","id":"c","name":"edit","arguments":)" +
+           arguments + "}]}}\n";
+  };
+  put("main", "One", call(R"({"path":"src/main.cc"})"));
+  put("other", "Two", call(R"({"path":"/srv/src/main.cc"})") + message("aaaa0001", "user", "a word"));
+  put("says", "Three", message("aaaa0001", "user", "look at src/main.cc"));
+  EXPECT_THAT(ids("path:/work/src/main.cc"), ElementsAre("main"));
+  EXPECT_THAT(ids("path:/work/./src/main.cc"), ElementsAre("main"));
+  EXPECT_THAT(ids("path:src/main.cc"), UnorderedElementsAre("main", "other"));
+  EXPECT_THAT(ids("path:main.cc word"), ElementsAre("other"));
+  EXPECT_THAT(ids("path:ain.cc"), IsEmpty()) << "a part of a name";
+  EXPECT_THAT(ids("path:/work/src/"), ElementsAre("main"));
+  EXPECT_THAT(ids("path:/work/"), ElementsAre("main"));
+  EXPECT_THAT(ids("path:src/"), UnorderedElementsAre("main", "other"));
+  EXPECT_THAT(ids("path:/work/src"), IsEmpty()) << "a folder needs its slash";
+  EXPECT_THAT(ids("path:/Work/src/main.cc"), IsEmpty()) << "names have a case";
+  EXPECT_EQ(parse_query("path:.").error().code, Errc::invalid_argument);
+  EXPECT_EQ(parse_query("path:a path:b").error().code, Errc::invalid_argument);
 }
 
 TEST_F(SearchIn, HitsNameTheEntriesWithMostWords) {
