@@ -97,10 +97,11 @@ class ForwardingLog : public LogSource {
     return log_.read_raw_at(offset, into);
   }
 
+  [[nodiscard]] const LogSource& log() const { return log_; }
+
  protected:
   /// `log` outlives it.
   explicit ForwardingLog(const LogSource& log) : LogSource(log.opened()), log_(log) {}
-  [[nodiscard]] const LogSource& log() const { return log_; }
 
  private:
   const LogSource& log_;

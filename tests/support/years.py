@@ -380,9 +380,10 @@ class CodexYear(Year):
         thread.done()
 
     def plain(self, month):
+        """The first one is long, and so are the copies of it with which others begin."""
         thread = CodexThread(self, month)
-        thread.turn()
-        thread.turn()
+        for _ in range(60 if month == 1 else 2):
+            thread.turn()
         thread.done()
         return thread
 
