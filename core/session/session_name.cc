@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kNear = 256 * 1024;
 constexpr std::uint64_t kFar = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kWhole = std::uint64_t{4} << 20U;  // a log that may be in any order is read at once up to here
-constexpr std::uint64_t kReads[] = {4 * 1024, 16 * 1024, kNear, kWhole, kFar};
+constexpr std::uint64_t kReads[] = {16 * 1024, kNear, kWhole, kFar};
 constexpr std::size_t kBytesACharacter = 16;  // allows for combining characters
 
 /// The first bytes of a log, which outlives it.
