@@ -57,19 +57,19 @@ bool Session::Shown::is_wrong_for(const LogState& state) const {
 
 std::optional<std::uint64_t> Session::naming() const {
   const Header& header = state_.head.header;
-  if (header.title.empty() && !words_) {
+  if (header.title.empty() && !shown_.words) {
     return std::nullopt;
   }
-  return xxh64(header.timestamp, xxh64(header.title.empty() ? words_->slug : header.title));
+  return xxh64(header.timestamp, xxh64(header.title.empty() ? shown_.words->slug : header.title));
 }
 
 std::optional<Session::NameParts> Session::name_parts() const {
   const std::shared_lock lock(mutex_);
   const Header& header = state_.head.header;
-  if (header.title.empty() && !words_) {
+  if (header.title.empty() && !shown_.words) {
     return std::nullopt;
   }
-  return NameParts{header.timestamp, header.title.empty() ? words_->slug : header.title};
+  return NameParts{header.timestamp, header.title.empty() ? shown_.words->slug : header.title};
 }
 
 /// What a person typed stays while the log only grows. A long log in which nobody spoke is looked at again when it has
@@ -77,12 +77,14 @@ std::optional<Session::NameParts> Session::name_parts() const {
 bool Session::needs_words() const {
   const std::shared_lock lock(mutex_);
   const auto& head = state_.head;
-  if (!head.header.title.empty() || !head.problem.empty() || (words_ && words_->stat == head.stat)) {
+  if (!head.header.title.empty() || !head.problem.empty() || (shown_.words && shown_.words->stat == head.stat)) {
     return false;
   }
-  const bool has_only_grown = words_ && words_->stat.same_file(head.stat) && words_->stat.size <= head.stat.size;
-  const bool is_long = words_ && words_->stat.size > kLongLog && head.stat.size / 2 < words_->stat.size;
-  return !has_only_grown || (!words_->is_final && !is_long);
+  const bool has_only_grown =
+      shown_.words && shown_.words->stat.same_file(head.stat) && shown_.words->stat.size <= head.stat.size;
+  const bool is_long =
+      shown_.words && shown_.words->stat.size > kLongLog && head.stat.size / 2 < shown_.words->stat.size;
+  return !has_only_grown || (!shown_.words->is_final && !is_long);
 }
 
 Result<void> Session::read_words() {
@@ -94,7 +96,7 @@ Result<void> Session::read_words() {
   Words words{before, names::slug(opening.text.empty() ? kNoConversation : std::string_view(opening.text)),
               opening.is_final};
   const std::unique_lock lock(mutex_);
-  words_ = std::move(words);
+  shown_.words = std::move(words);
   return {};
 }
 
@@ -126,7 +128,8 @@ std::optional<Session::Raw> Session::raw() const {
 
 void Session::set_shown_path(std::string path, const Identity& by) {
   const std::unique_lock lock(mutex_);
-  shown_ = {std::move(path), by};
+  shown_.path = std::move(path);
+  shown_.by = by;
 }
 
 void Session::set_write_error(std::string text) {

@@ -282,17 +282,18 @@ class Session : public std::enable_shared_from_this<Session> {
     bool may_lack_some = false;          // they were not compared yet
     std::optional<FileStat> in_own_log;  // the log that has them all
   };
-  struct Shown {
-    std::string path;
-    Identity by;
-    [[nodiscard]] bool is_under_other_names(const Header& header) const;
-    [[nodiscard]] bool is_wrong_for(const LogState& state) const;
-  };
   /// The opening words, as a slug.
   struct Words {
     FileStat stat;  // of the log when they were read
     std::string slug;
     bool is_final = false;  // OpeningWords::is_final
+  };
+  struct Shown {
+    std::string path;
+    Identity by;
+    std::optional<Words> words;  // nothing until they were read
+    [[nodiscard]] bool is_under_other_names(const Header& header) const;
+    [[nodiscard]] bool is_wrong_for(const LogState& state) const;
   };
   // The caller has mutex_.
   [[nodiscard]] std::optional<std::uint64_t> naming() const;
@@ -311,7 +312,6 @@ class Session : public std::enable_shared_from_this<Session> {
   LogPlace place_;
   LogState state_;
   Shown shown_;
-  std::optional<Words> words_;
   std::string write_error_;
 };
 
