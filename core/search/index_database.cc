@@ -159,18 +159,22 @@ std::optional<std::vector<Chunk>> unpacked_chunks(std::string_view bytes) {
 
 namespace {
 
-constexpr std::int64_t kLayout = 5;  // of the pages, of the tables below, and of the values in them
+constexpr std::int64_t kLayout = 6;  // of the pages, of the tables below, and of the values in them
 constexpr mode_t kPrivateFile = 0600;
 
 /// `sessions.changed` rises with each change of a row. `terms` has the terms from the id `first` on, which are in the
 /// segment that begins with the id `segment`. `chunks` has the codes of the terms of each chunk, in their order;
 /// `pairs` the filter of the pairs among them, `words` the tokens of the same terms, each once. Those of chunks that no
-/// row of `sessions` has are garbage.
+/// row of `sessions` has are garbage. `touched` has the files that the tools of a session touched, if `files` is 1;
+/// `name` is the last part of a path.
 constexpr const char* kTables = R"(
   CREATE TABLE facts(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
   CREATE TABLE sessions(store TEXT, log TEXT, changed INTEGER, inode INTEGER, size INTEGER, mtime INTEGER, mode INTEGER,
-                        owner INTEGER, chunks BLOB, entries BLOB, bytes INTEGER, PRIMARY KEY(store, log));
+                        owner INTEGER, chunks BLOB, entries BLOB, bytes INTEGER, files INTEGER,
+                        PRIMARY KEY(store, log));
   CREATE UNIQUE INDEX sessions_changed ON sessions(changed);
+  CREATE TABLE touched(store TEXT, log TEXT, path TEXT, name TEXT, PRIMARY KEY(store, log, path)) WITHOUT ROWID;
+  CREATE INDEX touched_name ON touched(name);
   CREATE TABLE terms(first INTEGER PRIMARY KEY, segment INTEGER, terms BLOB);
   CREATE TABLE chunks(id INTEGER PRIMARY KEY, codes BLOB);
   CREATE TABLE pairs(id INTEGER PRIMARY KEY, filter BLOB);
@@ -178,7 +182,7 @@ constexpr const char* kTables = R"(
   INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
   INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
-  PRAGMA user_version=5;
+  PRAGMA user_version=6;
 )";
 
 Result<std::int64_t> layout_of(const sqlite::Connection& connection) {
@@ -298,6 +302,7 @@ Result<IndexTable::Row> row_of(const sqlite::Statement& row) {
   indexed->chunks = std::move(*chunks);
   indexed->packed_entries = row.blob(9);
   indexed->text_bytes = static_cast<std::uint64_t>(row.integer(10));
+  indexed->has_files = row.integer(11) != 0;
   return IndexTable::Row(std::move(indexed));
 }
 
@@ -367,7 +372,7 @@ Result<void> IndexTable::read_terms(const sqlite::Connection& connection) {
 
 Result<void> IndexTable::read_rows(const sqlite::Connection& connection, std::int64_t until) {
   ASSIGN_OR_RETURN(auto rows, connection.prepare("SELECT store, log, changed, inode, size, mtime, mode, owner, chunks, "
-                                                 "entries, bytes FROM sessions WHERE changed > ?1"));
+                                                 "entries, bytes, files FROM sessions WHERE changed > ?1"));
   rows.bind(1, last_change_);
   Rows& changed = rows_to_change();
   for (;;) {

@@ -63,6 +63,7 @@ struct IndexedSession {
   std::vector<Chunk> chunks;   // all entries, or those of a part, in their order
   std::string packed_entries;  // entries() of them
   std::uint64_t text_bytes = 0;
+  bool has_files = false;  // the index has the files that its tools touched
   [[nodiscard]] Ordinal count() const { return chunks.empty() ? kNoEntry : chunks.back().last; }
   /// Searches read the session itself.
   [[nodiscard]] bool is_part() const { return state.mode == 0; }

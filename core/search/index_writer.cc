@@ -108,11 +108,12 @@ Result<std::int64_t> IndexWriter::add_chunk(const std::vector<TermId>& terms, st
   return id;
 }
 
-Result<void> IndexWriter::put(const IndexKey& key, const IndexedSession& session) {
+Result<void> IndexWriter::put(const IndexKey& key, const IndexedSession& session,
+                              const std::vector<std::string>& files) {
   RETURN_IF_ERROR(remove_texts(table_.find(key), session.chunks));
-  ASSIGN_OR_RETURN(
-      auto row,
-      connection().prepare("INSERT OR REPLACE INTO sessions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"));
+  ASSIGN_OR_RETURN(auto row,
+                   connection().prepare(
+                       "INSERT OR REPLACE INTO sessions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"));
   const std::string chunks = packed(session.chunks);
   row.bind(1, key.store);
   row.bind(2, key.log);
@@ -125,7 +126,26 @@ Result<void> IndexWriter::put(const IndexKey& key, const IndexedSession& session
   row.bind_blob(9, chunks);
   row.bind_blob(10, session.packed_entries);
   row.bind(11, static_cast<std::int64_t>(session.text_bytes));
+  row.bind(12, std::int64_t{session.has_files ? 1 : 0});
   RETURN_IF_ERROR(row.step());
+  return put_files(key, files);
+}
+
+Result<void> IndexWriter::put_files(const IndexKey& key, const std::vector<std::string>& files) {
+  ASSIGN_OR_RETURN(auto old, connection().prepare("DELETE FROM touched WHERE store=?1 AND log=?2"));
+  old.bind(1, key.store);
+  old.bind(2, key.log);
+  RETURN_IF_ERROR(old.step());
+  ASSIGN_OR_RETURN(auto row, connection().prepare("INSERT OR IGNORE INTO touched VALUES(?1, ?2, ?3, ?4)"));
+  for (const std::string& path : files) {
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    row.reset();
+    row.bind(1, key.store);
+    row.bind(2, key.log);
+    row.bind(3, path);
+    row.bind(4, name);
+    RETURN_IF_ERROR(row.step());
+  }
   return {};
 }
 
@@ -156,7 +176,7 @@ Result<void> IndexWriter::remove(const IndexKey& key) {
   row.bind(2, key.log);
   RETURN_IF_ERROR(row.step());
   table_.forget(key);
-  return {};
+  return put_files(key, {});
 }
 
 /// The terms that this batch added.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/search/index_database.h"
 
@@ -33,7 +34,8 @@ class IndexWriter {
   TermId id_of(std::string_view term) { return terms_.id_of(term); }
   /// Adds a chunk with these terms in a row, of `text_bytes` of text; returns its id. Errors also: too_large.
   Result<std::int64_t> add_chunk(const std::vector<TermId>& terms, std::uint64_t text_bytes);
-  Result<void> put(const IndexKey& key, const IndexedSession& session);
+  /// `files`: those that its tools touched, each once, if IndexedSession::has_files.
+  Result<void> put(const IndexKey& key, const IndexedSession& session, const std::vector<std::string>& files = {});
   Result<void> remove(const IndexKey& key);
   Result<void> commit();
   void roll_back();
@@ -48,6 +50,7 @@ class IndexWriter {
   explicit IndexWriter(IndexDatabase database) : database_(std::move(database)) {}
   [[nodiscard]] const sqlite::Connection& connection() const { return database_.connection(); }
   Result<void> store_terms();
+  Result<void> put_files(const IndexKey& key, const std::vector<std::string>& files);
   Result<void> remove_texts(const IndexTable::Row& old, const std::vector<Chunk>& kept);
   IndexDatabase database_;
   IndexTable table_;  // as of the last commit

@@ -18,6 +18,7 @@
 #include "core/entry/text.h"
 #include "core/json/utf8.h"
 #include "core/log/log_reader.h"
+#include "core/views/session_work.h"
 
 namespace arborfs::search {
 
@@ -31,6 +32,10 @@ constexpr std::size_t kMostBytesOfEntry = 48;  // in a row, without its name
 /// A log that was written later than this before it is read is read again later. Longer than kTailAgeNanos, after which
 /// a log's age alone changes its state no more.
 constexpr std::int64_t kYoungNanos = 3 * 1000 * kNanosPerMilli;
+
+/// A longer log is read for the files that its tools touched when they are asked for: it grows, and each time all of it
+/// would be read.
+constexpr std::uint64_t kLongestForFiles = std::uint64_t{64} << 20U;
 
 constexpr std::size_t kMostFollowed = 8;
 constexpr Ordinal kMostFollowedEntries = 32768;
@@ -256,7 +261,7 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
   Done done;
   if (known == nullptr || !is_state_of(*known, reading->state)) {
     reading->chunks = still_right(followed, *reading, known);
-    ASSIGN_OR_RETURN(done, add_and_put(key, *reading, writer));
+    ASSIGN_OR_RETURN(done, add_and_put(*followed.session, key, *reading, writer));
     if (done.is_unreadable || done.outcome != Outcome::done) {
       return done;
     }
@@ -271,7 +276,8 @@ Result<SessionIndexer::Done> SessionIndexer::add(const Session& session, const s
 }
 
 /// What was added has a row in any case, so that it can be removed with it.
-Result<SessionIndexer::Done> SessionIndexer::add_and_put(const IndexKey& key, Reading& reading, IndexWriter& writer) {
+Result<SessionIndexer::Done> SessionIndexer::add_and_put(const Session& session, const IndexKey& key, Reading& reading,
+                                                         IndexWriter& writer) {
   const auto added = add_entries(key, reading, writer);
   const bool is_unreadable = !added && added.error().code == Errc::not_found;
   if (!added && !is_unreadable) {
@@ -280,8 +286,22 @@ Result<SessionIndexer::Done> SessionIndexer::add_and_put(const IndexKey& key, Re
   if (added && *added != Outcome::done) {
     return Done{.outcome = *added};
   }
-  RETURN_IF_ERROR(writer.put(key, is_unreadable ? reading.as_part() : reading.as_indexed()));
-  return Done{.is_unreadable = is_unreadable};
+  if (is_unreadable) {
+    RETURN_IF_ERROR(writer.put(key, reading.as_part()));
+    return Done{.is_unreadable = true};
+  }
+  IndexedSession indexed = reading.as_indexed();
+  std::vector<std::string> files;
+  if (reading.state.size <= kLongestForFiles) {
+    const auto work = session_work(session);
+    RETURN_IF_ERROR(!work && work.error().code == Errc::interrupted ? Result<void>(work.error()) : Result<void>());
+    indexed.has_files = work && work->too_long == 0;
+    for (const FileWork& file : indexed.has_files ? work->files : std::vector<FileWork>()) {
+      files.push_back(file.path);
+    }
+  }
+  RETURN_IF_ERROR(writer.put(key, indexed, files));
+  return Done{};
 }
 
 namespace {

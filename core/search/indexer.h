@@ -60,7 +60,7 @@ class SessionIndexer {
   static std::vector<Chunk> still_right(const Followed& followed, Reading& reading, const IndexTable::Row& known);
   Result<void> end_chunk(Reading& reading, Ordinal last, IndexWriter& writer);
   Result<Outcome> add_entries(const IndexKey& key, Reading& reading, IndexWriter& writer);
-  Result<Done> add_and_put(const IndexKey& key, Reading& reading, IndexWriter& writer);
+  Result<Done> add_and_put(const Session& session, const IndexKey& key, Reading& reading, IndexWriter& writer);
   Result<bool> put_part(const IndexKey& key, const Reading& reading, IndexWriter& writer);
   std::atomic<std::uint32_t> generations_{0};
   std::vector<TermId> terms_;      // of the chunk that is being made

@@ -40,9 +40,9 @@ inline constexpr std::size_t kMostQueryBytes = 1024;
 inline constexpr std::size_t kMostWords = 32;
 
 /// Parses `word "a phrase" -unwanted -"a phrase" agent:A project:P title:T tag:T path:P role:R tool:T label:L
-/// after:TIME before:TIME`. The value of a filter may be quoted. A TIME is a word of period.h and means its beginning. A word with
-/// another name before a colon is a word. Errors: invalid_argument (nothing to search for, no time, a filter twice, a
-/// quotation mark that is not closed), not_utf8, too_large.
+/// after:TIME before:TIME`. The value of a filter may be quoted. A TIME is a word of period.h and means its beginning.
+/// A word with another name before a colon is a word. Errors: invalid_argument (nothing to search for, no time, a
+/// filter twice, a quotation mark that is not closed), not_utf8, too_large.
 Result<Query> parse_query(std::string_view text);
 
 /// The query that a folder in search/ is named after: %2F is a slash, and %25 a percent sign.

@@ -519,34 +519,40 @@ class Looks {
   std::atomic<Clock::rep> next_{0};
 };
 
-/// Those of the sessions that touched the file of the query. The index says which cannot have.
+/// Those of the sessions that touched the file of the query. What the index does not know of is read, unless no text of
+/// it has the file's name.
 std::vector<const ShownAt*> touching(const std::vector<const ShownAt*>& sessions, const Query& query,
                                      const Options& options, std::atomic<std::size_t>& unreadable) {
   const PathFilter filter(query.path);
+  const auto known = options.index != nullptr ? options.index->look_up(filter) : nullptr;
   Query named;
   named.wanted.push_back(filter.word());
-  const auto lookup =
+  const auto words =
       options.index != nullptr && !filter.word().empty() ? options.index->look_up(named, options.is_over) : nullptr;
-  const auto may_touch = [&](Session& session) {
-    if (lookup == nullptr || filter.may_fit_in(session.head().header.cwd)) {
-      return true;
+  const auto has = [&](const SessionPtr& session) -> Result<bool> {
+    const auto state = known || words ? state_of(*session) : std::nullopt;
+    if (const auto is_known = known && state ? known->has_touched(*session, *state) : std::nullopt) {
+      return *is_known;
     }
-    const auto state = state_of(session);
-    const auto answer = state ? lookup->answer_for(session, *state) : std::nullopt;
-    return !answer || answer->may_match;
+    if (words && state && !filter.may_fit_in(session->head().header.cwd)) {
+      const auto answer = words->answer_for(*session, *state);
+      if (answer && !answer->may_match) {
+        return false;
+      }
+    }
+    return has_touched(session, filter);
   };
-  std::vector<char> has(sessions.size());
+  std::vector<char> are_found(sessions.size());
   parallel_for(sessions.size(), [&](std::size_t i) {
-    const SessionPtr& session = sessions[i]->session();
-    if (!options.is_over() && may_touch(*session)) {
-      const auto found = has_touched(session, filter);
+    if (!options.is_over()) {
+      const auto found = has(sessions[i]->session());
       unreadable += found ? 0 : 1;
-      has[i] = found && *found ? 1 : 0;
+      are_found[i] = found && *found ? 1 : 0;
     }
   });
   std::vector<const ShownAt*> touched;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    if (has[i] != 0) {
+    if (are_found[i] != 0) {
       touched.push_back(sessions[i]);
     }
   }

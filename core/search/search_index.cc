@@ -610,28 +610,42 @@ bool can_use_index(const Query& query) {
 
 }  // namespace
 
-std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query, const IsOver& is_over) {
-  if (!can_use_index(query)) {
-    return nullptr;
-  }
-  auto found = read_or_close(query, is_over);
-  if (!found && found.error().code == Errc::corrupt && on_damage_) {
-    on_damage_();
-  }
-  return found ? *found : nullptr;
+std::optional<bool> TouchedLookup::has_touched(const Session& session, const FileStat& state) const {
+  const IndexKey key = key_of(session);
+  const auto row = rows_->find(key);
+  const bool is_known = row != rows_->end() && row->second->has_files && is_state_of(*row->second, state);
+  return is_known ? std::optional(touched_.contains(key)) : std::nullopt;
 }
 
-/// Only the index that is in place can be reported as damaged.
-Result<std::shared_ptr<const IndexLookup>> SearchIndex::read_or_close(const Query& query, const IsOver& is_over) {
-  const std::lock_guard lock(mutex_);
-  auto found = read(query, is_over);
-  const bool is_usable = found || (found.error().code == Errc::interrupted && database_->connection().run("ROLLBACK"));
-  if (is_usable) {
-    return found;
+/// What is read under the lock; null after an error. Only the index that is in place can be reported as damaged.
+template <class Found>
+std::shared_ptr<const Found> SearchIndex::found_by(
+    const std::function<Result<std::shared_ptr<const Found>>()>& read_found) {
+  bool is_damaged = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = read_found();
+    if (found) {
+      return *found;
+    }
+    if (found.error().code == Errc::interrupted && database_->connection().run("ROLLBACK")) {
+      return nullptr;
+    }
+    is_damaged = found.error().code == Errc::corrupt && (!database_ || database_->is_in_place());
+    close();
   }
-  const bool is_replaced = database_ && !database_->is_in_place();
-  close();
-  return is_replaced ? Error{Errc::not_found, "the search index was replaced"} : found;
+  if (is_damaged && on_damage_) {
+    on_damage_();
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query, const IsOver& is_over) {
+  return can_use_index(query) ? found_by<IndexLookup>([&] { return read(query, is_over); }) : nullptr;
+}
+
+std::shared_ptr<const TouchedLookup> SearchIndex::look_up(const PathFilter& filter) {
+  return found_by<TouchedLookup>([&] { return read(filter); });
 }
 
 void SearchIndex::close() {
@@ -679,6 +693,32 @@ Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query,
   }
   RETURN_IF_ERROR(database_->connection().run("COMMIT"));
   return std::shared_ptr<const IndexLookup>(std::make_shared<IndexLookup>(table_.rows(), std::move(chunks)));
+}
+
+/// Those of a folder are found among all.
+Result<std::shared_ptr<const TouchedLookup>> SearchIndex::read(const PathFilter& filter) {
+  RETURN_IF_ERROR(open());
+  RETURN_IF_ERROR(database_->connection().run("BEGIN"));
+  RETURN_IF_ERROR(table_.update(database_->connection()));
+  ASSIGN_OR_RETURN(auto rows,
+                   database_->connection().prepare("SELECT store, log, path FROM touched" +
+                                                   std::string(filter.name().empty() ? "" : " WHERE name=?1")));
+  if (!filter.name().empty()) {
+    rows.bind(1, filter.name());
+  }
+  TouchedLookup::Keys touched;
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool has_row, rows.step());
+    if (!has_row) {
+      break;
+    }
+    if (filter.fits(rows.text(2))) {
+      touched.insert({std::string(rows.text(0)), std::string(rows.text(1))});
+    }
+  }
+  rows.reset();
+  RETURN_IF_ERROR(database_->connection().run("COMMIT"));
+  return std::shared_ptr<const TouchedLookup>(std::make_shared<TouchedLookup>(table_.rows(), std::move(touched)));
 }
 
 }  // namespace arborfs::search

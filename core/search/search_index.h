@@ -11,11 +11,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "core/search/index_database.h"
 #include "core/search/query.h"
+#include "core/search/touched.h"
 
 namespace arborfs::search {
 
@@ -112,6 +114,20 @@ class IndexLookup {
   const QueryChunks chunks_;
 };
 
+/// Which sessions touched a file, as the index says, at one moment. Immutable; any thread.
+class TouchedLookup {
+ public:
+  using Keys = std::unordered_set<IndexKey, IndexKeyHash>;
+  TouchedLookup(std::shared_ptr<const IndexTable::Rows> rows, Keys touched)
+      : rows_(std::move(rows)), touched_(std::move(touched)) {}
+  /// Nothing if the index does not have the files of the session in this state.
+  [[nodiscard]] std::optional<bool> has_touched(const Session& session, const FileStat& state) const;
+
+ private:
+  const std::shared_ptr<const IndexTable::Rows> rows_;
+  const Keys touched_;
+};
+
 /// Thread-safe; mutex_ is a leaf, held while the index is read.
 class SearchIndex {
  public:
@@ -121,12 +137,16 @@ class SearchIndex {
       : folder_(std::move(folder)), on_damage_(std::move(on_damage)) {}
   /// Null if the index cannot be used, or would save nothing, or once it is over.
   std::shared_ptr<const IndexLookup> look_up(const Query& query, const IsOver& is_over);
+  /// Null if the index cannot be used.
+  std::shared_ptr<const TouchedLookup> look_up(const PathFilter& filter);
 
  private:
-  Result<std::shared_ptr<const IndexLookup>> read_or_close(const Query& query, const IsOver& is_over);
+  template <class Found>
+  std::shared_ptr<const Found> found_by(const std::function<Result<std::shared_ptr<const Found>>()>& read);
   Result<void> open();
   void close();
   Result<std::shared_ptr<const IndexLookup>> read(const Query& query, const IsOver& is_over);
+  Result<std::shared_ptr<const TouchedLookup>> read(const PathFilter& filter);
   const std::string folder_;
   const std::function<void()> on_damage_;
   std::mutex mutex_;

@@ -20,6 +20,10 @@ class PathFilter {
   [[nodiscard]] bool fits(std::string_view file) const;
   /// True if the files of a session with this working directory may fit although no text of it has word().
   [[nodiscard]] bool may_fit_in(std::string_view folder) const;
+  /// The last part of the path of such a file; "" if it may be any.
+  [[nodiscard]] std::string_view name() const {
+    return is_folder_ ? std::string_view() : std::string_view(wanted_).substr(wanted_.rfind('/') + 1);
+  }
   /// What a text has that names such a file: folded. "" if it is not known.
   [[nodiscard]] const std::string& word() const { return word_; }
 
