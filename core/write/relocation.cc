@@ -166,6 +166,22 @@ Result<void> make_edit(Disk& disk, const Dir& folder, const Edit& edit, bool syn
   return sync ? disk.sync_folder(folder) : Result<void>();
 }
 
+/// True if each row has its new text.
+Result<bool> are_rows_made(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    ASSIGN_OR_RETURN(const auto looking,
+                     sqlite::Transaction::begin(row.database, sqlite::Transaction::Sync::left_to_kernel));
+    ASSIGN_OR_RETURN(
+        auto now, looking.connection().query(
+                      "SELECT " + row.column + " FROM " + row.table + " WHERE " + row.key_column + " = ?1", row.key));
+    ASSIGN_OR_RETURN(const bool has_row, now.step());
+    if (has_row && now.text(0) != row.after) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Result<void> change_row(const sqlite::Connection& database, const Row& row) {
   const auto is_name = [](const std::string& name) {
     return !name.empty() &&
@@ -376,6 +392,10 @@ Result<void> check_relocation(const Store& store, const Relocation& wanted) {
   for (const Edit& edit : wanted.edits) {
     ASSIGN_OR_RETURN(const auto folder, folder_of(store, wanted, edit));
     ASSIGN_OR_RETURN(const bool is_there, has_name(folder, edit.file));
+    if (!is_there && edit.removes_file()) {  // removed already, or gone on elsewhere: the rows tell
+      ASSIGN_OR_RETURN(const bool is_done, are_rows_made(wanted.rows));
+      RETURN_IF_ERROR(is_done ? Result<void>() : Result<void>(Errc::stale, edit.file + " was moved meanwhile"));
+    }
     if (!is_there && (edit.makes_file() || edit.removes_file())) {
       continue;
     }

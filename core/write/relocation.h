@@ -86,7 +86,7 @@ Relocation::Edit edit_of(std::uint64_t offset, std::string_view before, std::str
 Relocation reversed(Relocation made);
 
 /// One line of JSON without a line feed, which another process reads later to take it back. Edits and rows have only
-/// the bytes that change and a few around them, so nothing of the conversation is in it.
+/// the bytes that change and a few around them, or all of a file that is made; so nothing of the conversation is in it.
 std::string relocation_text(const Relocation& made);
 /// Errors: corrupt.
 Result<Relocation> read_relocation(std::string_view text);

@@ -146,6 +146,12 @@ inline const CodexAct kCodexActs[] = {
      [](CodexStage& stage) { return error_alone(stage.writer().branch(stage.session(), "#4")); },
      [](CodexStage& stage) { return stage.context().find("four") != std::string::npos; }, false, true},
     {"relocate", kPaginated, nothing_before, relocate_thread<kPaginated>, is_relocated<kPaginated>},
+    {"relocate of a thread in whose file a branch begins", kPaginated,
+     [](CodexStage& stage) {
+       with_two_branches(stage);
+       EXPECT_TRUE(stage.writer().branch(stage.session(), "#4"));
+     },
+     relocate_thread<kPaginated>, is_relocated<kPaginated>},
     {"relocate of a legacy thread", kLegacy, nothing_before, relocate_thread<kLegacy>, is_relocated<kLegacy>},
     {"archive", kPaginated, nothing_before, archive_in_codex,
      [](CodexStage& stage) { return is_archived_in_codex(stage); }},
