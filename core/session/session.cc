@@ -43,7 +43,8 @@ Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
 
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
-  return !state_.is_current(st, Depth::head) || state_.has_ageing_tail(st) || is_wrongly_shown();
+  return !state_.is_current(st, Depth::head) || state_.has_ageing_tail(st) || is_wrongly_shown() ||
+         (shown_.by.naming && lacks_words());
 }
 
 bool Session::Shown::is_under_other_names(const Header& header) const {
@@ -74,8 +75,7 @@ std::optional<Session::NameParts> Session::name_parts() const {
 
 /// What a person typed stays while the log only grows. A long log in which nobody spoke is looked at again when it has
 /// doubled, so that its writer does not make its start be read all the time.
-bool Session::needs_words() const {
-  const std::shared_lock lock(mutex_);
+bool Session::lacks_words() const {
   const auto& head = state_.head;
   if (!head.header.title.empty() || !head.problem.empty() || (shown_.words && shown_.words->stat == head.stat)) {
     return false;
@@ -96,7 +96,9 @@ Result<void> Session::read_words() {
   Words words{before, names::slug(opening.text.empty() ? kNoConversation : std::string_view(opening.text)),
               opening.is_final};
   const std::unique_lock lock(mutex_);
-  shown_.words = std::move(words);
+  if (state_.head.stat == before) {  // else whoever saw the change reads them
+    shown_.words = std::move(words);
+  }
   return {};
 }
 

@@ -115,7 +115,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Nothing while it has no title and its opening words were never read.
   [[nodiscard]] std::optional<NameParts> name_parts() const;
   /// True if it has no title, and its opening words were not read or may be others by now.
-  [[nodiscard]] bool needs_words() const;
+  [[nodiscard]] bool needs_words() const {
+    return locked([&] { return lacks_words(); });
+  }
   /// Reads its opening words from the start of the log. Errors: interrupted (by the thread's Cancellation).
   Result<void> read_words();
   [[nodiscard]] Summary summary() const {
@@ -297,6 +299,7 @@ class Session : public std::enable_shared_from_this<Session> {
   };
   // The caller has mutex_.
   [[nodiscard]] std::optional<std::uint64_t> naming() const;
+  [[nodiscard]] bool lacks_words() const;
   [[nodiscard]] bool is_wrongly_shown() const {
     return shown_.is_wrong_for(state_) || (shown_.by.naming && naming().value_or(0) != *shown_.by.naming);
   }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/cancellation.h"
+#include "core/base/error.h"
 #include "core/entry/names.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/turn.h"
@@ -325,7 +327,7 @@ std::string outputs_of(const Step& step, const std::vector<StartedSession>& star
     result.add_json("content", output.said.json());
     json::Text refs = json::Text::array();
     for (const StartedSession& one : started) {
-      if (output.said.has(named_in_results(one.id))) {
+      if (!one.id.empty() && output.said.has(named_in_results(one.id))) {
         refs.item_json(json::Text::object().add("session_id", one.id).add("trajectory_path", one.path).str());
       }
     }
@@ -412,18 +414,24 @@ std::string agent_of(const Session& session, const std::vector<Step>& steps) {
 Result<std::shared_ptr<const Content>> trajectory(const Session& session, const std::vector<StartedSession>& started) {
   SpokenPath spoken;
   std::optional<ImageFiles> images;
+  std::uint32_t generation = 0;
   {
     const auto guard = session.read();
     if (!guard || !guard->has_details()) {
-      return Error{Errc::stale, "the session changed meanwhile; try again"};
+      return session_changed();
     }
     spoken = spoken_path(session, *guard, guard->leaf(), Reach::path);
     images.emplace(*guard);
+    generation = guard->generation();
   }
   ASSIGN_OR_RETURN(const auto spent, stats::session_spent(session, *Prices::in_force()));
   StepMaker maker(spoken, spent, *std::move(images));
   RETURN_IF_ERROR(session.format().renderer->read_turns(
       spoken, [&](Ordinal entry, const std::vector<Turn>& turns) { return maker.take(entry, turns); }));
+  {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    RETURN_IF_ERROR(guard.generation() == generation ? Result<void>() : Result<void>(session_changed()));
+  }
   auto steps = maker.finish();
   const std::string metrics = final_metrics(steps, spent);
   auto content = std::make_shared<Content>();
@@ -431,6 +439,9 @@ Result<std::shared_ptr<const Content>> trajectory(const Session& session, const 
       "{\"schema_version\":\"ATIF-v1.7\",\"session_id\":" + json::stringify_string(session.head().header.id) +
       ",\"agent\":" + agent_of(session, steps) + ",\"steps\":[");
   for (std::size_t at = 0; at < steps.size(); ++at) {
+    if (Cancellation::is_requested()) {
+      return Error{Errc::interrupted, "the reader is gone"};
+    }
     content->add_text((at == 0 ? "\n" : ",\n") + json_of(steps[at], at + 1, started));
     steps[at] = {};  // so that the session is not in memory twice
   }

@@ -590,10 +590,15 @@ struct FuseOperations : FuseDispatch {
                         int flags) {
     FuseServer& server = server_of(req);
     const auto from = static_cast<std::uint64_t>(offset);
-    if (const auto text = turn->text()) {
-      const std::string_view rest = std::string_view(*text).substr(std::min<std::uint64_t>(from, text->size()), size);
+    const auto known = turn->text();
+    if (known && !*known) {
+      fuse_reply_err(req, errno_of(known->error().code));
+    } else if (known) {
+      const std::string& text = **known;
+      const std::string_view rest = std::string_view(text).substr(std::min<std::uint64_t>(from, text.size()), size);
       fuse_reply_buf(req, rest.data(), rest.size());
     } else if ((flags & O_NONBLOCK) != 0) {
+      TurnReader::start_look(turn);  // so that a later read has the answer
       fuse_reply_err(req, EAGAIN);
     } else {
       park_turn_read(req, server.events_, turn, from, size, server.interrupts_);

@@ -8,22 +8,42 @@
 
 namespace arborfs {
 
-std::optional<std::string> TurnReader::text() const {
+std::optional<Result<std::string>> TurnReader::text() const {
   const std::lock_guard lock(mutex_);
   return text_;
 }
 
-Result<std::optional<std::string>> TurnReader::look() {
-  if (auto known = text()) {
-    return known;
+void TurnReader::start_look(const std::shared_ptr<TurnReader>& self, std::function<void()> then) {
+  if (self->is_looking_.exchange(true)) {
+    return;
   }
-  ASSIGN_OR_RETURN(const auto state, calls_.look());
-  if (state.is_open()) {
-    return std::optional<std::string>();
+  try {
+    self->calls_.submit([self, then = std::move(then)](std::stop_source&) {
+      self->look();
+      self->is_looking_ = false;
+      if (then) {
+        then();
+      }
+    });
+  } catch (const std::exception&) {
+    self->is_looking_ = false;  // the next wake tries again
+    log_exception("cannot look at a turn");
   }
-  const std::lock_guard lock(mutex_);
-  text_ = text_ ? std::move(text_) : turn_line(state) + "\n";
-  return text_;
+}
+
+void TurnReader::look() noexcept {
+  try {
+    if (text()) {
+      return;
+    }
+    const auto state = calls_.look();
+    if (!state || !state->is_open()) {
+      const std::lock_guard lock(mutex_);
+      text_ = state ? Result<std::string>(turn_line(*state) + "\n") : Result<std::string>(state.error());
+    }
+  } catch (const std::exception&) {
+    log_exception("cannot look at a turn");
+  }
 }
 
 bool TurnWaiter::wake(bool closing) {
@@ -34,26 +54,16 @@ bool TurnWaiter::wake(bool closing) {
     answer(std::string());
     return true;
   }
-  if (!is_looking_.exchange(true)) {
-    reader_->submit([self = shared_from_this()](std::stop_source&) { self->look(); });
+  if (const auto known = reader_->text()) {
+    answer(*known);
+    return true;
   }
-  return is_over();
-}
-
-void TurnWaiter::look() noexcept {
-  try {
-    if (!is_over()) {
-      const auto text = reader_->look();
-      if (!text) {
-        answer(text.error());
-      } else if (*text) {
-        answer(**text);
-      }
+  TurnReader::start_look(reader_, [self = shared_from_this()] {
+    if (const auto known = self->reader_->text()) {
+      self->answer(*known);
     }
-  } catch (const std::exception&) {
-    log_exception("cannot look at a turn");
-  }
-  is_looking_ = false;
+  });
+  return is_over();
 }
 
 namespace {

@@ -27,23 +27,23 @@ class TurnReader {
   };
   explicit TurnReader(Calls calls) : calls_(std::move(calls)) {}
 
-  /// Nothing as long as the turn is not known to have ended.
-  [[nodiscard]] std::optional<std::string> text() const;
-  /// The text, if the turn has ended now. Errors: those of the look.
-  Result<std::optional<std::string>> look();
-  void submit(WorkerPool::Job job) const { calls_.submit(std::move(job)); }
+  /// The line, or why the turn could not be looked at; nothing as long as it is not known to have ended.
+  [[nodiscard]] std::optional<Result<std::string>> text() const;
+  /// Looks in a pool, one look at a time, and calls `then` after it, if it is the one that looks. `self` is this.
+  static void start_look(const std::shared_ptr<TurnReader>& self, std::function<void()> then = nullptr);
 
  private:
+  void look() noexcept;
   const Calls calls_;
-  mutable std::mutex mutex_;         // leaf
-  std::optional<std::string> text_;  // guarded by mutex_
+  std::atomic<bool> is_looking_{false};
+  mutable std::mutex mutex_;                 // leaf
+  std::optional<Result<std::string>> text_;  // guarded by mutex_
 };
 
 /// What waits for the end of a turn: a read or a poll.
 class TurnWaiter : public EventsFile::Waiter, public std::enable_shared_from_this<TurnWaiter> {
  public:
   explicit TurnWaiter(std::shared_ptr<TurnReader> reader) : reader_(std::move(reader)) {}
-  /// Looks in a pool, one look at a time.
   bool wake(bool closing) final;
 
  protected:
@@ -51,9 +51,7 @@ class TurnWaiter : public EventsFile::Waiter, public std::enable_shared_from_thi
   virtual void answer(const Result<std::string>& text) = 0;
 
  private:
-  void look() noexcept;
   const std::shared_ptr<TurnReader> reader_;
-  std::atomic<bool> is_looking_{false};
 };
 
 /// Answers a read when the turn has ended, the mount ends, or the client gets any signal, as with a pipe.
