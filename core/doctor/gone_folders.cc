@@ -20,6 +20,8 @@ constexpr int kLevels = 4;  // that are looked at
 constexpr std::size_t kMostFolders = 50'000;
 constexpr std::size_t kReadSessions = 3;  // of each folder that is gone
 constexpr std::size_t kFewestFiles = 3;
+constexpr std::size_t kMostFiles = 50;
+constexpr std::size_t kMostSiblings = 500;
 
 bool is_folder(const std::string& path) {
   std::error_code failed;
@@ -128,7 +130,8 @@ std::pair<std::string, std::vector<std::string>> find_gone(const std::string& cw
 /// The highest folder above a working directory, or itself, that is gone.
 std::string highest_gone(const std::string& cwd) {
   const auto all = with_those_above(cwd);
-  return *std::find_if_not(all.begin(), all.end(), is_folder);
+  const auto gone = std::find_if_not(all.begin(), all.end(), is_folder);
+  return gone == all.end() ? cwd : *gone;  // it may be back
 }
 
 /// The files below a folder that these sessions read or wrote, by their paths in it.
@@ -141,7 +144,7 @@ std::set<std::string> files_below(const std::string& folder, std::vector<Session
   for (const SessionPtr& session : sessions) {
     const auto work = session->refresh(Depth::index) ? session_work(*session) : Result<SessionWork>(SessionWork());
     for (const FileWork& file : work ? work->files : std::vector<FileWork>()) {
-      if (file.path.starts_with(folder + "/")) {
+      if (files.size() < kMostFiles && file.path.starts_with(folder + "/")) {
         files.insert(file.path.substr(folder.size()));
       }
     }
@@ -173,7 +176,7 @@ std::set<std::string> folders_in(const std::string& above) {
   std::set<std::string> folders;
   std::error_code failed;
   for (fs::directory_iterator at(above, fs::directory_options::skip_permission_denied, failed);
-       !failed && at != fs::directory_iterator() && folders.size() < kMostFolders; at.increment(failed)) {
+       !failed && at != fs::directory_iterator() && folders.size() < kMostSiblings; at.increment(failed)) {
     if (is_folder(at->path().string())) {
       folders.insert(at->path().string());
     }
@@ -209,6 +212,10 @@ std::vector<GoneFolder> find_gone_folders(const CatalogView& view, const std::st
     }
   }
   for (const auto& [path, sessions] : unnamed) {
+    if (const auto named = found.find(path); named != found.end()) {
+      named->second.sessions += sessions.size();
+      continue;
+    }
     std::set<std::string> folders = folders_in(path.substr(0, path.rfind('/')));
     for (const auto& [cwd, others] : there) {
       folders.insert(cwd);

@@ -369,7 +369,9 @@ native/
 images/
 context.json
 raw.jsonl
+trajectory.json
 tree.txt
+wait
 !/projects/*/
 !/projects/*/*/
 !**/artifacts/**

@@ -51,8 +51,8 @@ class PromptHistory {
     std::chrono::milliseconds patience{5000};  // how long add() waits for other programs that have the history locked
   };
   /// Adds a prompt; without a time, as one that is typed now. A prompt that is there already is treated as the agent
-  /// treats one that is typed again. Creates the history if there is none. Returns what changed, so that it can be taken
-  /// back; nothing if nothing did, or if that is not known. Errors: invalid_argument (nothing but white space),
+  /// treats one that is typed again. Creates the history if there is none. Returns what changed, so that it can be
+  /// taken back; nothing if nothing did, or if that is not known. Errors: invalid_argument (nothing but white space),
   /// not_utf8; not_found if the agent has no folder; busy, corrupt, unsupported, permission, no_space, io.
   virtual Result<std::vector<Effect>> add(const Prompt& prompt, const Adding& how) = 0;
 

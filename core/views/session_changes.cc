@@ -1,5 +1,6 @@
 #include "core/views/session_changes.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -61,17 +62,22 @@ class ChangeTaker final : public CallTaker {
       commands_.push_back(entry.ordinal);
       return false;
     }
-    waiting_bytes_ += call.text.size();
-    if (waiting_bytes_ > kMostWaiting) {
+    WaitingCall waiting{entry.ordinal, &shape, call.text};
+    if (call.call_id.empty()) {
+      tell_unknown(waiting, arguments);
+      return false;
+    }
+    if (waiting_bytes_ + call.text.size() > kMostWaiting) {
       ++left_out_;
       return false;
     }
-    WaitingCall waiting{entry.ordinal, &shape, call.text};
-    if (call.call_id.empty()) {
-      tell_unknown(waiting, arguments, "has no result: whether it changed the file is not recorded");
-      return false;
+    waiting_bytes_ += call.text.size();
+    const auto [place, is_new] = waiting_.try_emplace(call.call_id);
+    if (!is_new) {  // the result is that of one of them
+      waiting_bytes_ -= place->second.arguments.size();
+      tell_unknown(place->second);
     }
-    waiting_[call.call_id] = std::move(waiting);
+    place->second = std::move(waiting);
     return true;
   }
 
@@ -94,10 +100,14 @@ class ChangeTaker final : public CallTaker {
   }
 
   SessionChanges take(std::uint64_t too_long) && {
-    for (const auto& [id, call] : waiting_) {
-      json::Document arguments;
-      json::parse(call.arguments, arguments);
-      tell_unknown(call, arguments, "has no result: whether it changed the file is not recorded");
+    std::vector<WaitingCall> left;
+    for (auto& [id, call] : waiting_) {
+      left.push_back(std::move(call));
+    }
+    std::sort(left.begin(), left.end(),
+              [](const WaitingCall& one, const WaitingCall& other) { return one.entry < other.entry; });
+    for (const WaitingCall& call : left) {
+      tell_unknown(call);
     }
     const std::uint64_t left_out = too_long + left_out_ + changes_.left_out();
     return {std::move(changes_).take(), std::move(commands_), left_out};
@@ -283,6 +293,16 @@ class ChangeTaker final : public CallTaker {
         changes_.unknown(step, "entry " + std::to_string(call.entry) + " changed it; how is not recorded");
       }
     }
+  }
+
+  void tell_unknown(const WaitingCall& call, const json::Value& arguments) {
+    tell_unknown(call, arguments, "has no result: whether it changed the file is not recorded");
+  }
+
+  void tell_unknown(const WaitingCall& call) {
+    json::Document arguments;
+    json::parse(call.arguments, arguments);
+    tell_unknown(call, arguments);
   }
 
   void tell_unknown(const WaitingCall& call, const json::Value& arguments, std::string_view what) {

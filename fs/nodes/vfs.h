@@ -100,9 +100,9 @@ class Vfs {
   /// wait.
   static bool reads_all_sessions(NodeId node) {
     const Kind kind = node.kind();
-    return kind == Kind::search_query || kind == Kind::file_path ||
-           kind == Kind::search_excerpts || kind == Kind::search_hits || kind == Kind::stats ||
-           kind == Kind::stats_file || kind == Kind::history || kind == Kind::history_file;
+    return kind == Kind::search_query || kind == Kind::file_path || kind == Kind::search_excerpts ||
+           kind == Kind::search_hits || kind == Kind::stats || kind == Kind::stats_file || kind == Kind::history ||
+           kind == Kind::history_file;
   }
   /// One extended attribute, or the names of all, each with its NUL. Errors: not_found (no such attribute).
   Result<std::string> xattr(RequestContext& call, NodeId node, std::string_view name);

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 
 from cases_stats import AGENTS, copies
 from mounting import Mount, equal
@@ -89,7 +90,7 @@ def test_trajectories_of_all_agents_keep_the_rules(case):
     the sums are those of usage.json."""
     samples = copies(case)
     stores = [f"store={agent}={samples / agent}" for agent in AGENTS if agent != "omp"]
-    sums, agents, images = 0, set(), 0
+    sums, agents, images, prompts = 0, set(), 0, 0
     with Mount(case, stores, agent_dir=samples / "omp") as mount:
         for folder in (mount / "by-id").iterdir():
             about = json.loads((folder / "session.json").read_text())
@@ -97,10 +98,11 @@ def test_trajectories_of_all_agents_keep_the_rules(case):
             equal(trajectory["session_id"], about["id"])
             agents.add(trajectory["agent"]["name"])
             said = "\n".join(texts_of(step["message"]) for step in trajectory["steps"])
-            for text in (folder / "entries").glob("*-user-*.txt"):
+            for text in (folder / "text").glob("*-user-*.md"):
                 first = text.read_text().split("\n")[0]
-                if first in (folder / "transcript.md").read_text():
-                    assert first in said or len(list((folder / "branches").iterdir())) > 2, (folder, first)
+                if re.fullmatch("[A-Za-z ,.]+", first) and f"\n{first}" in (folder / "transcript.md").read_text():
+                    assert first in said, (folder, first)
+                    prompts += 1
             usage = json.loads((folder / "usage.json").read_text())
             if len(list((folder / "branches").iterdir())) == 2 and usage.get("output") is not None:
                 total = trajectory["final_metrics"]
@@ -108,7 +110,7 @@ def test_trajectories_of_all_agents_keep_the_rules(case):
                 sums += usage["output"] > 0
             images += json.dumps(trajectory).count('"media_type"')
     equal(agents, set(AGENTS))
-    assert sums > 5 and images > 5, (sums, images)
+    assert sums > 5 and images > 5 and prompts > 20, (sums, images, prompts)
 
 
 def test_results_refer_to_the_trajectories_of_sub_agents(case):

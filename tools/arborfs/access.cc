@@ -1,6 +1,8 @@
 #include "tools/arborfs/access.h"
 
+#include <linux/magic.h>
 #include <pwd.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,11 +107,13 @@ Result<void> check_stores(const StoreSet& stores, bool are_named, const CommandL
 /// branch. Only the mount knows the names that its sessions had before.
 std::string session_of_mount(const std::string& path) {
   std::error_code failed;
-  std::filesystem::path at = path.find('/') == std::string::npos ? "" : std::filesystem::absolute(path, failed);
+  const bool is_path = path.find('/') != std::string::npos || path == "." || path == "..";
+  std::filesystem::path at = is_path ? std::filesystem::absolute(path, failed).lexically_normal() : "";
   std::string below;
   for (; at.has_relative_path(); below = at.filename(), at = at.parent_path()) {
+    struct statfs system {};
     std::ifstream file(at / "session.json");
-    if (!file) {
+    if (!file || ::statfs(at.c_str(), &system) != 0 || system.f_type != FUSE_SUPER_MAGIC) {
       continue;
     }
     json::Document header;
@@ -196,11 +200,12 @@ Error with_suggestion(const Catalog& catalog, const std::string& spelled, const 
 }  // namespace
 
 Result<SessionPtr> find_session(Catalog& catalog, const std::string& spelled) {
-  auto found = catalog.find(spelled);
+  // A mount may number sessions of one name otherwise than this process, and knows their former names.
+  const std::string in_mount = session_of_mount(spelled);
+  auto found = catalog.find(in_mount.empty() ? spelled : in_mount);
   if (!found && found.error().code == Errc::not_found) {
     RETURN_IF_ERROR(catalog.read_names());  // only now: ids and the names of logs need no reading
-    const std::string known = catalog.find(spelled) ? "" : session_of_mount(spelled);
-    found = catalog.find(known.empty() ? spelled : known);
+    found = catalog.find(spelled);
   }
   if (!found && found.error().code == Errc::not_found) {
     return with_suggestion(catalog, spelled, found.error());

@@ -20,7 +20,7 @@ class MeantProject {
   [[nodiscard]] bool is_part_of(std::string_view name) const;
   /// The folder, if the word is a path; else "".
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// The project of the folder above it; nothing for a word that is no path, and below the root.
+  /// The project of the folder above it; nothing for a word that is no path of a folder, and below the root.
   [[nodiscard]] std::optional<MeantProject> above() const;
 
  private:
@@ -29,7 +29,7 @@ class MeantProject {
   std::string resolved_;  // the folder without links
 };
 
-/// The project that the word names; for a path without sessions, that of the nearest folder above it that has any.
+/// The project that the word names; for a folder without sessions, that of the nearest one above it that has any.
 MeantProject project_meant(const std::string& word, const Catalog& catalog);
 
 /// Fails with not_found if the word after --project is a relative path and the current folder does not exist any more.

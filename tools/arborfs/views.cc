@@ -426,6 +426,7 @@ int run_changes(const CommandLine& line, Terminal& io) {
   if (line.json) {
     return print_rows(changes->changes, io);
   }
+  const Pager pager(io);
   const std::string diff = changes_diff(*changes);
   io.out << (io.out_is_terminal ? visible(diff) : diff);
   return kDone;

@@ -24,19 +24,19 @@ class LockedHistory : public PromptHistory {
  public:
   [[nodiscard]] Result<State> state() const override { return State{}; }
   Result<void> read(const Span& /*span*/, const Reading& /*reading*/) const override { return {}; }
-  Result<void> add(const Prompt& prompt, const Adding& how) override {
+  Result<std::vector<Effect>> add(const Prompt& prompt, const Adding& how) override {
     const std::lock_guard lock(mutex_);
     ++tries_;
     longest_patience_ = std::max(longest_patience_, how.patience);
     changed_.notify_all();
     if (is_locked_) {
-      return {Errc::busy, "locked"};
+      return Error{Errc::busy, "locked"};
     }
     if (prompt.text == "refused") {
-      return {Errc::unsupported, "no such history"};
+      return Error{Errc::unsupported, "no such history"};
     }
     stored_.push_back(prompt.text);
-    return {};
+    return std::vector<Effect>();
   }
   [[nodiscard]] const std::string& path() const override { return path_; }
 
