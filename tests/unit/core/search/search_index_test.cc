@@ -334,6 +334,62 @@ TEST_F(SearchIndexTest, SearchesFindTheSameWithAnIndex) {
   expect_same(100 / testing::kSanitizedShare, "the index followed");
 }
 
+TEST_F(SearchIndexTest, TheFilesThatToolsTouchedAreKnownWithoutReadingTheLog) {
+  const auto edits = [](unsigned number, const std::string& path) {
+    return R"({"type":"message","id":"bbbb)" + std::to_string(1000 + number) +
+           R"(","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"assistant","content":)"
+           R"([{"type":"toolCall","id":"c)" +
+           std::to_string(number) + R"(","name":"edit","arguments":{"path":")" + path + "\"}}]}}\n";
+  };
+  const auto knows = [&](const std::string& id, const std::string& path) {
+    const auto lookup = index->look_up(PathFilter(path));
+    const auto session = catalog.view()->by_id_prefix(id);
+    const auto state = session->store().stat(session->place());
+    return lookup == nullptr ? std::nullopt : lookup->has_touched(*session, *state);
+  };
+  const auto found = [&](const std::string& path, bool with_index) {
+    const auto query = parse_query("path:" + path);
+    Options options;
+    options.index = with_index ? &*index : nullptr;
+    std::set<std::string> ids;
+    const auto all = search(catalog, *query, options);
+    for (const Match& match : all->matches) {
+      ids.insert(match.shown->session()->head().header.id);
+    }
+    return ids;
+  };
+  const auto expect_same_files = [&] {
+    for (const char* path : {"/work/src/main.cc", "main.cc", "src/", "/work/", "other.cc", "none.cc"}) {
+      EXPECT_EQ(found(path, true), found(path, false)) << path;
+    }
+  };
+  temp.write("-work", "one", header("one") + edits(1, "src/main.cc"));
+  temp.write("-work", "two", header("two") + edits(1, "lib/other.cc") + message(9, "user", "see main.cc"));
+  age("one");
+  age("two");
+  catalog.rescan();
+  EXPECT_EQ(knows("one", "main.cc"), std::nullopt) << "no index yet";
+  build();
+  EXPECT_EQ(knows("one", "/work/src/main.cc"), true);
+  EXPECT_EQ(knows("one", "main.cc"), true);
+  EXPECT_EQ(knows("one", "/work/src/"), true);
+  EXPECT_EQ(knows("two", "main.cc"), false) << "it only says the name";
+  EXPECT_EQ(knows("two", "/work/src/"), false);
+  expect_same_files();
+  std::ofstream(log_path("two"), std::ios::app) << edits(2, "src/main.cc");
+  age("two");
+  catalog.rescan();
+  EXPECT_EQ(knows("two", "main.cc"), std::nullopt) << "it has changed since";
+  expect_same_files();
+  build();
+  EXPECT_EQ(knows("two", "main.cc"), true);
+  fs::remove(log_path("one"));
+  catalog.rescan();
+  build();
+  expect_same_files();
+  EXPECT_EQ(found("main.cc", true), std::set<std::string>{"two"});
+}
+
 TEST_F(SearchIndexTest, IndexExcludesSessionsWithoutTheWord) {
   put("one", 3);
   append("one", 70, "the needle");
