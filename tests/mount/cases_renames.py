@@ -319,3 +319,26 @@ def test_commands_work_without_rename_noreplace(case):
         eventually(5, lambda: (moved / "title").exists(), "the session restored")
         entries = [json.loads(line) for line in (moved / "raw.jsonl").read_bytes().splitlines()[1:]]
         equal(entries, session.entries, "its entries")
+
+
+def test_commands_take_the_session_that_the_mount_means(case):
+    """Three sessions with one name. After the first is gone, a mount goes on to number the others as before, and a
+    command numbers them anew: it asks the mount what a path means, also from inside of the folder."""
+    sessions = [case.agent.talk(title="Twin") for _ in range(3)]
+    for number, session in enumerate(sessions):
+        text = session.path.read_text()
+        created = re.search(r'"type":"session".*?"timestamp":"([^"]*)"', text).group(1)
+        session.path.write_text(text.replace(created, f"2026-02-16T10:20:{30 + number}.000Z", 1))
+    with case.mount() as mount:
+        project = mount.session(sessions[0]).parent
+        ids = {folder.name: json.loads((folder / "session.json").read_text())["id"]
+               for folder in project.iterdir() if "twin" in folder.name}
+        equal(sorted(name.rpartition("~")[2] for name in ids if "~" in name), ["2", "3"])
+        first, second, third = sorted(ids, key=lambda name: name.rpartition("~")[2] if "~" in name else "1")
+        case.arborfs("rm", "--agent-dir", case.agent.path, ids[first])
+        eventually(2, lambda: first not in os.listdir(project), "the first is gone")
+        store = ("--agent-dir", str(case.agent.path))
+        shown = json.loads(case.arborfs("show", *store, "--json", project / second).stdout)
+        equal(shown["session"], ids[second])
+        case.arborfs("title", *store, ".", "Other", cwd=project / third)
+        eventually(2, lambda: (mount / "by-id" / ids[third] / "title").read_text() == "Other\n", "the third's title")
