@@ -258,6 +258,14 @@ std::string project_name(std::string_view cwd, std::string_view home) {
   return encoded_but(project_keeps, joined, kProjectLimit);
 }
 
+bool is_in_project_name(std::string_view word, std::string_view name) {
+  std::string spelled;
+  for (const char c : word) {
+    spelled += c == ' ' ? "%20" : std::string(1, c);
+  }
+  return name.find(word) != std::string_view::npos || name.find(spelled) != std::string_view::npos;
+}
+
 std::string_view image_extension(std::string_view mime_type) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kExtensions{{
       {"image/png", "png"},

@@ -47,6 +47,8 @@ std::optional<Ordinal> leading_ordinal(std::string_view name);
 /// A project's name from its cwd: without the home prefix, separators as '-', beyond ASCII the UTF-8 spelling as in a
 /// label, the rest as in encode(), never starting with '-' or '.'; or "home", "root", "unknown" (CONTRACT.md 2.1).
 std::string project_name(std::string_view cwd, std::string_view home);
+/// True if the word of a user is in the name of a project, of which it may spell the blanks.
+bool is_in_project_name(std::string_view word, std::string_view name);
 
 /// A readable form of a title for recent/: lower-case letters, digits and '-', at most 60 bytes; or "untitled".
 std::string slug(std::string_view title);

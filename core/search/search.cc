@@ -421,7 +421,7 @@ std::vector<const ShownAt*> chosen_sessions(const Catalog& catalog, const Catalo
     const Project& project = *shown->project;
     const Session& session = *shown->session();
     const bool fits =
-        query.project.empty() || project.cwd == query.project || project.name.find(query.project) != std::string::npos;
+        query.project.empty() || project.cwd == query.project || names::is_in_project_name(query.project, project.name);
     const bool is_of_agent = query.agent.empty() || session.agent() == query.agent;
     const bool has_title = query.title.empty() || folded(session.title()).find(query.title) != std::string::npos;
     const bool has_tag = query.tag.empty() || notes.has_tag(session, query.tag);

@@ -6,6 +6,7 @@
 
 #include "core/base/suggestion.h"
 #include "core/base/words.h"
+#include "core/entry/names.h"
 #include "core/entry/text.h"
 #include "core/os/environment.h"
 #include "tools/arborfs/verbs.h"
@@ -113,7 +114,7 @@ MeantProject project_meant(const std::string& word, const Catalog& catalog) {
 }
 
 bool MeantProject::is_part_of(std::string_view name) const {
-  return folder_.empty() && name.find(word_) != std::string_view::npos;
+  return folder_.empty() && names::is_in_project_name(word_, name);
 }
 
 Result<void> check_project(const std::string& word) {

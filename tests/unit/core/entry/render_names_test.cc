@@ -232,6 +232,13 @@ TEST(ProjectName, IsReadable) {
   EXPECT_EQ(project_name("/-x", home), "%2Dx");
 }
 
+TEST(ProjectName, IsFoundByWordsWithBlanks) {
+  const std::string name = project_name("/home/ann/work/caf\xC3\xA9 au lait", "/home/ann");
+  EXPECT_TRUE(is_in_project_name("caf\xC3\xA9 au", name)) << name;
+  EXPECT_TRUE(is_in_project_name("au%20lait", name));
+  EXPECT_FALSE(is_in_project_name("au-lait", name));
+}
+
 TEST(ProjectName, IsAlwaysSafe) {
   std::mt19937 random(4);
   for (int i = 0; i < 20'000; ++i) {
