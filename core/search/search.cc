@@ -530,10 +530,12 @@ std::vector<const ShownAt*> touching(const std::vector<const ShownAt*>& sessions
   const auto words =
       options.index != nullptr && !filter.word().empty() ? options.index->look_up(named, options.is_over) : nullptr;
   const auto has = [&](const SessionPtr& session) -> Result<bool> {
-    const auto state = known || words ? state_of(*session) : std::nullopt;
-    if (const auto is_known = known && state ? known->has_touched(*session, *state) : std::nullopt) {
+    // By the state that the catalog knows, which is that of less than a second ago: a stat for each of 20,000 logs
+    // takes four times as long as all the rest.
+    if (const auto is_known = known ? known->has_touched(*session, session->stat()) : std::nullopt) {
       return *is_known;
     }
+    const auto state = words ? state_of(*session) : std::nullopt;
     if (words && state && !filter.may_fit_in(session->head().header.cwd)) {
       const auto answer = words->answer_for(*session, *state);
       if (answer && !answer->may_match) {

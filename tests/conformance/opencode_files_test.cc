@@ -191,7 +191,7 @@ TEST_F(WritesToOpenCodeFiles, APrivateFileStaysPrivate) {
 TEST_F(WritesToOpenCodeFiles, WhatOpenCodeHasNoMessageForIsRefused) {
   open_files(kPlain);
   const auto before = all_files();
-  EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::not_permitted);
   EXPECT_EQ(writer->append_text(session, {"\xFF", false, ""}).error().code, Errc::not_utf8);
   EXPECT_EQ(writer->append_text(session, {"\n", false, ""}).error().code, Errc::invalid_argument);
   EXPECT_EQ(writer->append_text(session, {"x", false, "msg_other"}).error().code, Errc::stale);

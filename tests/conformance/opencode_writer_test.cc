@@ -109,7 +109,7 @@ TEST_F(WritesToOpenCode, NothingIsAppendedToAnAnswerThatIsBeingWritten) {
 
 TEST_F(WritesToOpenCode, WhatOpenCodeHasNoMessageForIsRefused) {
   open("fresh-1.18.33", "Greeting script (renamed)");
-  EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::invalid_argument);
+  EXPECT_EQ(writer->append_text(session, {R"({"role":"user"})", true, ""}).error().code, Errc::not_permitted);
   EXPECT_FALSE(writer->check_json(session, "{}"));
   EXPECT_EQ(writer->append_text(session, {"\xFF", false, ""}).error().code, Errc::not_utf8);
   EXPECT_EQ(writer->append_text(session, {"\n", false, ""}).error().code, Errc::invalid_argument);

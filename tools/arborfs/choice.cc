@@ -94,8 +94,8 @@ bool MeantProject::is(std::string_view name, std::string_view cwd) const {
 
 std::optional<MeantProject> MeantProject::above() const {
   std::error_code failed;
-  if (!std::filesystem::is_directory(folder_, failed)) {
-    return std::nullopt;
+  if (!word_.starts_with('/') && !std::filesystem::is_directory(folder_, failed)) {
+    return std::nullopt;  // a misspelt one would mean the folder that the user is in
   }
   const std::string parent = std::filesystem::path(folder_).parent_path().string();
   return parent.size() < 2 ? std::nullopt : std::optional(MeantProject(parent));

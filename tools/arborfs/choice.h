@@ -20,7 +20,8 @@ class MeantProject {
   [[nodiscard]] bool is_part_of(std::string_view name) const;
   /// The folder, if the word is a path; else "".
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// The project of the folder above it; nothing for a word that is no path of a folder, and below the root.
+  /// The project of the folder above it; nothing for a word that is no path, for a
+  /// relative one of no folder, and below the root.
   [[nodiscard]] std::optional<MeantProject> above() const;
 
  private:

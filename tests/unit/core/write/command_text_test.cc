@@ -43,10 +43,10 @@ TEST_F(CommandTextTest, CodeAsJsonNamesTheEntryAndTheLanguages) {
 TEST_F(CommandTextTest, WithoutACodeBlockItFails) {
   expect_refused({"text", kId, "last-assistant", "--code"}, "the entry has no fenced code block; name another ENTRY");
   write(TempStore::header(kId, store.root()) + "\n" + TempStore::user("e1e1e1e1", "", "words") + "\n");
-  expect_refused({"text", kId, "--code"}, "the current branch has no answer");
+  expect_refused({"text", kId, "--code"}, "the branch has no answer of the assistant yet");
   write(TempStore::header(kId, store.root()) + "\n" + TempStore::user("e1e1e1e1", "", "words") + "\n" +
         reply("e2e2e2e2", "e1e1e1e1", R"({"type":"text","text":"nothing"})"));
-  expect_refused({"text", kId, "--code"}, "the last answer has no fenced code block");
+  expect_refused({"text", kId, "--code"}, "no answer on the branch has a fenced code block");
 }
 
 TEST_F(CommandTextTest, ALeafAtTheRootIsNoEntry) {
