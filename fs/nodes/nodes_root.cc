@@ -101,9 +101,11 @@ bool changes_often(Kind kind) {
 /// A file as it is now, under the node of its version.
 Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind) {
   std::string text;
+  std::int64_t mtime_ns = now_ns();
   if (kind == Kind::operations) {
     ASSIGN_OR_RETURN(const auto all, state.catalog.operations().all());
     text = operations_text(grouped_operations(all));
+    mtime_ns = all.empty() ? state.mounted_ns : all.back().time_ms * 1'000'000;
   } else {
     const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
     ASSIGN_OR_RETURN(text, beside_hanging<std::string>(state, call, present));
@@ -111,7 +113,7 @@ Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind)
   const NodeId file(kind, 0, 0);
   const NodeId node(kind, 0, state.versions.version_of(file, xxh64(text)));
   return text_document(
-      state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), now_ns()}, text);
+      state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), mtime_ns}, text);
 }
 
 }  // namespace
