@@ -426,8 +426,10 @@ Result<std::shared_ptr<const Content>> trajectory(const Session& session, const 
   }
   ASSIGN_OR_RETURN(const auto spent, stats::session_spent(session, *Prices::in_force()));
   StepMaker maker(spoken, spent, *std::move(images));
-  RETURN_IF_ERROR(session.format().renderer->read_turns(
-      spoken, [&](Ordinal entry, const std::vector<Turn>& turns) { return maker.take(entry, turns); }));
+  const auto read = session.format().renderer->read_turns(
+      spoken, [&](Ordinal entry, const std::vector<Turn>& turns) { return maker.take(entry, turns); });
+  const bool is_cut = !read && read.error().code == Errc::too_large;
+  RETURN_IF_ERROR(is_cut ? Result<void>() : read);
   {
     ASSIGN_OR_RETURN(const auto guard, session.read_index());
     RETURN_IF_ERROR(guard.generation() == generation ? Result<void>() : Result<void>(session_changed()));
@@ -445,7 +447,8 @@ Result<std::shared_ptr<const Content>> trajectory(const Session& session, const 
     content->add_text((at == 0 ? "\n" : ",\n") + json_of(steps[at], at + 1, started));
     steps[at] = {};  // so that the session is not in memory twice
   }
-  content->add_text("\n],\"final_metrics\":" + metrics + "}\n");
+  const std::string notes = is_cut ? ",\"notes\":\"What follows is left out: it is too long.\"" : "";
+  content->add_text("\n],\"final_metrics\":" + metrics + notes + "}\n");
   return std::shared_ptr<const Content>(content);
 }
 

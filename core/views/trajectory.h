@@ -21,7 +21,7 @@ struct StartedSession {
   std::string path;  // of its trajectory, from the folder of the one that started it
 };
 
-/// The most bytes of texts that a trajectory may have.
+/// The most bytes of texts that a trajectory has.
 inline constexpr std::uint64_t kMaxTrajectory = std::uint64_t{64} << 20U;
 
 /// Reads the path with what came before compactions; needs Depth::details. Images are named by their files in
