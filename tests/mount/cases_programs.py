@@ -211,8 +211,9 @@ def test_rg_finds_a_sentence_in_two_files_of_a_session(case):
 
         def found(*arguments, cwd="/"):
             done = run("rg", "-l", "--sort", "path", *arguments, "-e", "Fixed by the second way.", cwd=cwd, check=False)
-            lines = [line for line in done.stdout.decode().splitlines() if session.id in line or cwd == folder]
-            return [line.split(session.id)[-1].strip("/.") for line in lines]
+            names = (session.id, mount.name_of(session))
+            lines = [line for line in done.stdout.decode().splitlines() if cwd == folder or any(n in line for n in names)]
+            return [re.split("|".join(map(re.escape, names)), line)[-1].strip("/.") for line in lines]
 
         stem = next(session.stem(entry["id"]) for entry in session.entries
                     if "Fixed by the second way." in session.line(entry["id"]).decode())
