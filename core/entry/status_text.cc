@@ -361,7 +361,8 @@ This mount is read-only (`-o ro`), which is the fastest way to browse.
 
 // Patterns with a slash at the start are for a walk from the root. The others have none: rg 13 and 14 compare a path
 // that they were given, and was not the root, with its beginning twice.
-constexpr std::string_view kRgIgnore = R"(# What rg leaves out: images, and the other forms of what text/ and transcript.md have.
+constexpr std::string_view kRgIgnore =
+    R"(# What rg leaves out: images, and the other forms of what text/ and transcript.md have.
 # `rg --no-ignore` searches everything.
 entries/
 branches/

@@ -30,7 +30,8 @@ std::string diff_of(const std::string& agent, const std::string& file, const std
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;
   if (agent == "goat") {
-    std::ofstream(path.parent_path() / "metadata.json") << R"({"session_id":"abc","cwd":"/w","created_at":"2026-02-09T10:00:00.5Z"})";
+    std::ofstream(path.parent_path() / "metadata.json")
+        << R"({"session_id":"abc","cwd":"/w","created_at":"2026-02-09T10:00:00.5Z"})";
   }
   auto stores = open_stores({{agent, temp.root(), false}}, Access::look);
   EXPECT_TRUE(stores);
