@@ -71,8 +71,25 @@ Fate fate_by_labels(const Catalog& catalog, const SessionPtr& session, std::stri
   return named_labels(guard->index()).empty() ? Fate::removed : Fate::labelled;
 }
 
+/// Those by which the session was started, the nearest first.
+std::vector<SessionPtr> starters_of(const Catalog& catalog, const SessionPtr& session) {
+  constexpr std::size_t kDeepest = 32;
+  std::vector<SessionPtr> starters;
+  for (SessionPtr at = session; at != nullptr && starters.size() < kDeepest;) {
+    const std::string starter = at->head().header.started_by;
+    const auto found = starter.empty() ? Result<SessionPtr>(Errc::not_found, "")
+                                       : catalog.find(std::string(at->agent()) + ":" + starter);
+    at = found ? *found : nullptr;
+    if (at != nullptr) {
+      starters.push_back(at);
+    }
+  }
+  return starters;
+}
+
 Fate fate_of_all(Writer& writer, const Judged& judged, const Retention& retention, std::string& why) {
-  std::vector<SessionPtr> all{judged.session};
+  std::vector<SessionPtr> all = starters_of(writer.catalog(), judged.session);
+  all.insert(all.begin(), judged.session);
   all.insert(all.end(), judged.children.begin(), judged.children.end());
   for (const SessionPtr& session : all) {
     if (const Fate fate = retention.labelled ? Fate::removed : fate_by_labels(writer.catalog(), session, why);

@@ -43,7 +43,7 @@ struct Retention {
 enum class Fate : std::uint8_t {
   young,     // it was written within keep_days
   newest,    // it is among the keep_count that were written last
-  labelled,  // it, or one that it started, has a label or a tag
+  labelled,  // it, one that it started, or one by which it was started, has a label or a tag
   live,      // an agent holds it, or one that it started, or may hold it
   refused,   // it cannot be removed, or not be read
   removed,

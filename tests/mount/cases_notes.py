@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from cases_stats import copies
 from mounting import BINARY, equal, eventually, fails_with, shell, visible_within
 
 SAMPLES = Path(__file__).resolve().parent.parent / "claude"
@@ -208,3 +209,19 @@ def test_notes_come_back_with_a_session_from_the_trash(case):
         eventually(5, lambda: ID in os.listdir(mount / "by-id"), "the session")
         equal(labels_of(mount / "by-id" / ID), {"start": 1})
         equal(kept(mount / "by-id" / ID)["tags"], ["blue"])
+
+
+def test_a_tag_keeps_the_threads_that_a_session_started(case):
+    """Sub-agents of Codex are threads of their own; the tag of the thread that started one keeps it from being pruned."""
+    samples = copies(case)
+    store = f"--store=codex={samples / 'codex'}"
+    prune = ("prune", store, "--keep-days=0", "--keep-count=0", "-n", "--json")
+
+    def removed():
+        return {row["session"] for row in json.loads(case.arborfs(*prune).stdout)["removed"]}
+
+    rows = json.loads(case.arborfs("ls", store, "-c", "--json").stdout)
+    child = next(row for row in rows if row["startedBy"])
+    assert child["session"] in removed(), removed()
+    case.arborfs("tag", store, child["startedBy"], "keep")
+    assert child["session"] not in removed(), removed()
