@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/os/environment.h"
+#include "core/os/submounts.h"
 #include "core/views/session_work.h"
 
 namespace arborfs {
@@ -58,8 +59,9 @@ class Namesakes {
          !failed && at != fs::directory_iterator(); at.increment(failed)) {
       const std::string path = at->path().string();
       std::error_code unknown;
-      if (name_of(path).starts_with('.') || at->symlink_status(unknown).type() != fs::file_type::directory ||
-          !seen_.insert(path).second || seen_.size() > kMostFolders) {
+      if (name_of(path).starts_with('.') || elsewhere_.contains(path) ||
+          at->symlink_status(unknown).type() != fs::file_type::directory || !seen_.insert(path).second ||
+          seen_.size() > kMostFolders) {
         continue;
       }
       add(path);
@@ -76,6 +78,7 @@ class Namesakes {
 
  private:
   const std::set<std::string> names_;
+  const std::set<std::string> elsewhere_ = mounts_served_elsewhere();  // which may hang
   std::map<std::string, std::set<std::string>> found_;
   std::set<std::string> seen_;
 };
@@ -173,11 +176,12 @@ std::vector<std::string> folders_with(const std::set<std::string>& files, const 
 }
 
 std::set<std::string> folders_in(const std::string& above) {
+  const auto elsewhere = mounts_served_elsewhere();
   std::set<std::string> folders;
   std::error_code failed;
   for (fs::directory_iterator at(above, fs::directory_options::skip_permission_denied, failed);
        !failed && at != fs::directory_iterator() && folders.size() < kMostSiblings; at.increment(failed)) {
-    if (is_folder(at->path().string())) {
+    if (!elsewhere.contains(at->path().string()) && is_folder(at->path().string())) {
       folders.insert(at->path().string());
     }
   }

@@ -21,7 +21,8 @@ struct GoneFolder {
 /// sessions were started in; without one, the folders beside the one that is gone, and those where other sessions were
 /// started, that have most of the files, and three or more, that its newest sessions read or wrote. Namesakes are
 /// looked for where other sessions were started and above, below `home`, and near the place that is gone: a few levels
-/// deep, without hidden folders and links. Without sessions whose logs are among the files of another session.
+/// deep, without hidden folders, links and mounts that may hang. Without sessions whose logs are among the files of
+/// another session.
 std::vector<GoneFolder> find_gone_folders(const CatalogView& view, const std::string& home);
 
 }  // namespace arborfs

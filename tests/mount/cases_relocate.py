@@ -3,9 +3,10 @@
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
-from mounting import equal, visible_within
+from mounting import PATIENCE, equal, visible_within
 
 SAMPLES = Path(__file__).resolve().parent.parent / "claude"
 SHOWN = 1  # seconds until the mount shows what another process has changed
@@ -63,3 +64,16 @@ def test_nothing_is_relocated_while_a_session_is_live(case):
     equal(session.path.read_bytes(), session.bytes, "the log")
     sign.unlink()
     relocate(case, claude, first["cwd"])
+
+
+def test_doctor_does_not_wait_for_a_mount_that_hangs(case):
+    """It looks for a folder that is gone near its place, but not in a file system that another process serves there."""
+    session = case.agent.talk(cwd=str(case.new_path("gone") / "app"))
+    with case.mount() as mount:
+        os.kill(mount.process.pid, signal.SIGSTOP)
+        try:
+            done = case.arborfs("doctor", f"--agent-dir={case.agent.path}", check=False, timeout=60 * PATIENCE)
+        finally:
+            os.kill(mount.process.pid, signal.SIGCONT)
+    equal(done.returncode, 0, done.stderr.decode())
+    assert session.path.exists()
