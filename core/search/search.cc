@@ -525,35 +525,48 @@ std::vector<const ShownAt*> touching(const std::vector<const ShownAt*>& sessions
                                      const Options& options, std::atomic<std::size_t>& unreadable) {
   const PathFilter filter(query.path);
   const auto known = options.index != nullptr ? options.index->look_up(filter) : nullptr;
+  enum class Has : std::uint8_t { unknown, no, yes };
+  std::vector<Has> all(sessions.size(), Has::unknown);
+  const auto set = [&](std::size_t i, bool has) { all[i] = has ? Has::yes : Has::no; };
+  if (known != nullptr) {
+    parallel_for(sessions.size(), [&](std::size_t i) {
+      // By the state that the catalog knows, which is at most a second old: no log needs a stat.
+      const SessionPtr& session = sessions[i]->session();
+      if (const auto has = known->has_touched(*session, session->stat())) {
+        set(i, *has);
+      }
+    });
+  }
+  std::vector<std::size_t> unknown;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i] == Has::unknown) {
+      unknown.push_back(i);
+    }
+  }
   Query named;
   named.wanted.push_back(filter.word());
-  const auto words =
-      options.index != nullptr && !filter.word().empty() ? options.index->look_up(named, options.is_over) : nullptr;
-  const auto has = [&](const SessionPtr& session) -> Result<bool> {
-    // By the state that the catalog knows, which is at most a second old: no log needs a stat.
-    if (const auto is_known = known ? known->has_touched(*session, session->stat()) : std::nullopt) {
-      return *is_known;
+  const bool can_look_up = options.index != nullptr && !filter.word().empty() && !unknown.empty();
+  const auto words = can_look_up ? options.index->look_up(named, options.is_over) : nullptr;
+  const auto may_touch = [&](Session& session) {
+    if (words == nullptr || filter.may_fit_in(session.head().header.cwd)) {
+      return true;
     }
-    const auto state = words ? state_of(*session) : std::nullopt;
-    if (words && state && !filter.may_fit_in(session->head().header.cwd)) {
-      const auto answer = words->answer_for(*session, *state);
-      if (answer && !answer->may_match) {
-        return false;
-      }
-    }
-    return has_touched(session, filter);
+    const auto state = state_of(session);
+    const auto answer = state ? words->answer_for(session, *state) : std::nullopt;
+    return !answer || answer->may_match;
   };
-  std::vector<char> are_found(sessions.size());
-  parallel_for(sessions.size(), [&](std::size_t i) {
-    if (!options.is_over()) {
-      const auto found = has(sessions[i]->session());
+  parallel_for(unknown.size(), [&](std::size_t at) {
+    const std::size_t i = unknown[at];
+    const SessionPtr& session = sessions[i]->session();
+    if (!options.is_over() && may_touch(*session)) {
+      const auto found = has_touched(session, filter);
       unreadable += found ? 0 : 1;
-      are_found[i] = found && *found ? 1 : 0;
+      set(i, found && *found);
     }
   });
   std::vector<const ShownAt*> touched;
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    if (are_found[i] != 0) {
+    if (all[i] == Has::yes) {
       touched.push_back(sessions[i]);
     }
   }
