@@ -45,6 +45,8 @@ class LogSource {
   [[nodiscard]] virtual FileStat opened_bytes() const { return opened(); }
   /// An open file with the same offsets, for splicing; null if there is none.
   [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
+  /// The log that was opened, if this one shows only a part of it.
+  [[nodiscard]] virtual const LogSource& whole() const { return *this; }
   /// The names by which its store finds the session: "<folder>/<file>" of a file, else the session's own name; "" if it
   /// was not opened from a store. For agents that identify a session by them.
   [[nodiscard]] virtual std::string_view place() const { return ""; }
@@ -90,6 +92,7 @@ class ForwardingLog : public LogSource {
   [[nodiscard]] bool has_current_metadata() const override { return log_.has_current_metadata(); }
   [[nodiscard]] FileStat opened_bytes() const override { return log_.opened_bytes(); }
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override { return log_.splice_file(); }
+  [[nodiscard]] const LogSource& whole() const override { return log_.whole(); }
   [[nodiscard]] std::string_view place() const override { return log_.place(); }
   [[nodiscard]] bool is_decoded() const override { return log_.is_decoded(); }
   [[nodiscard]] std::uint64_t raw_size() const override { return log_.raw_size(); }
@@ -97,11 +100,10 @@ class ForwardingLog : public LogSource {
     return log_.read_raw_at(offset, into);
   }
 
-  [[nodiscard]] const LogSource& log() const { return log_; }
-
  protected:
   /// `log` outlives it.
   explicit ForwardingLog(const LogSource& log) : LogSource(log.opened()), log_(log) {}
+  [[nodiscard]] const LogSource& log() const { return log_; }
 
  private:
   const LogSource& log_;

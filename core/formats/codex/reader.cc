@@ -251,8 +251,7 @@ class Thread final : public LineScan {
 
   /// Finds the thread of which this one has copies, once.
   Result<void> find_source(const std::vector<SegmentView>& segments, const LogSource& log) {
-    const auto* part = dynamic_cast<const ForwardingLog*>(&log);  // as the beginning of a log, to name the session
-    if (const auto* thread = dynamic_cast<const SegmentsLog*>(part == nullptr ? &log : &part->log())) {
+    if (const auto* thread = dynamic_cast<const SegmentsLog*>(&log.whole())) {
       source_ = thread->source_marks();
       ASSIGN_OR_RETURN(const Header header, read_header_of(segments, *thread));
       is_sub_agent_ = !header.started_by.empty();
