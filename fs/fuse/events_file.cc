@@ -263,14 +263,21 @@ class EventsRead final : public EventsFile::Waiter {
 
 }  // namespace
 
-void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,
-                      std::size_t size, InterruptWatch& watch) {
+void park_request(fuse_req_t req, EventsFile& events, InterruptWatch& watch, const char* what,
+                  const std::function<std::shared_ptr<EventsFile::Waiter>(std::shared_ptr<ParkedRequest>)>& waiter_of) {
   auto parked = ParkedRequest::park(req, EndsBy::any_signal, watch);
   try {
-    events.park(std::make_shared<EventsRead>(events, std::move(reader), offset, size, parked));
+    events.park(waiter_of(parked));
   } catch (const std::exception&) {
-    parked->refuse(errno_of_thrown("cannot park a reader of events"));
+    parked->refuse(errno_of_thrown(what));
   }
+}
+
+void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,
+                      std::size_t size, InterruptWatch& watch) {
+  park_request(req, events, watch, "cannot park a reader of events", [&](std::shared_ptr<ParkedRequest> parked) {
+    return std::make_shared<EventsRead>(events, std::move(reader), offset, size, std::move(parked));
+  });
 }
 
 bool EventsPoll::wake(bool closing) {

@@ -131,6 +131,11 @@ class EventsFile {
   std::thread thread_;                            // started under mutex_
 };
 
+/// Parks a request, and lets the waiter that `waiter_of` makes for it answer it. Answers with an error if that fails;
+/// `what` says in the log what could not be done.
+void park_request(fuse_req_t req, EventsFile& events, InterruptWatch& watch, const char* what,
+                  const std::function<std::shared_ptr<EventsFile::Waiter>(std::shared_ptr<ParkedRequest>)>& waiter_of);
+
 /// Answers a read of `events` when there is something to read, the file closes, or the client gets any signal, as with
 /// a pipe.
 void park_events_read(fuse_req_t req, EventsFile& events, std::shared_ptr<EventReader> reader, std::uint64_t offset,

@@ -97,12 +97,9 @@ class TurnRead final : public TurnWaiter {
 
 void park_turn_read(fuse_req_t req, EventsFile& events, std::shared_ptr<TurnReader> reader, std::uint64_t offset,
                     std::size_t size, InterruptWatch& watch) {
-  auto parked = ParkedRequest::park(req, EndsBy::any_signal, watch);
-  try {
-    events.park(std::make_shared<TurnRead>(std::move(reader), offset, size, parked));
-  } catch (const std::exception&) {
-    parked->refuse(errno_of_thrown("cannot park a reader of wait"));
-  }
+  park_request(req, events, watch, "cannot park a reader of wait", [&](std::shared_ptr<ParkedRequest> parked) {
+    return std::make_shared<TurnRead>(std::move(reader), offset, size, std::move(parked));
+  });
 }
 
 }  // namespace arborfs
