@@ -171,7 +171,7 @@ class ChangeTaker final : public CallTaker {
     return told;
   }
 
-  /// What is told of one file, from all the places that tell of it.
+  /// Joins what a record tells of one file in several places.
   [[nodiscard]] Told told_of(const std::vector<Told>& told, const std::string& path, bool is_of_call) const {
     Told all;
     for (const Told& one : told) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/words.h"
+
 namespace arborfs {
 namespace {
 
@@ -17,16 +19,11 @@ std::string_view without_end(std::string_view line) {
   return line.substr(0, line.find_last_not_of(" \t\r") + 1);
 }
 
-std::string_view trimmed(std::string_view line) {
-  line = without_end(line);
-  return line.substr(std::min(line.find_first_not_of(" \t\r"), line.size()));
-}
-
 /// How a line is looked for: exactly first, then more and more loosely.
 constexpr std::array<Same, 3> kComparisons = {
     [](std::string_view left, std::string_view right) { return left == right; },
     [](std::string_view left, std::string_view right) { return without_end(left) == without_end(right); },
-    [](std::string_view left, std::string_view right) { return trimmed(left) == trimmed(right); }};
+    [](std::string_view left, std::string_view right) { return stripped(left, " \t\r") == stripped(right, " \t\r"); }};
 
 /// Where the wanted lines stand in `lines`, at `from` or later.
 std::optional<std::size_t> find_lines(const Lines& lines, std::span<const std::string> wanted, std::size_t from,

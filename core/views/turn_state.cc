@@ -1,9 +1,7 @@
 #include "core/views/turn_state.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -61,17 +59,11 @@ LastSaid last_said(const LogIndex& index, Ordinal leaf) {
 bool has_open_call(const RecordRenderer& renderer, const SpokenEntry& entry) {
   std::vector<Turn> turns;
   renderer.add_turns(entry, turns);
-  std::multiset<std::string> open;
-  for (const Turn& turn : turns) {
-    for (const TurnPart& part : turn.parts) {
-      if (part.kind == TurnPart::Kind::tool_call) {
-        open.insert(part.call_id);
-      } else if (part.kind == TurnPart::Kind::tool_result) {
-        open.erase(part.call_id);
-      }
-    }
+  std::vector<SaidTurn> said;
+  for (Turn& turn : turns) {
+    said.push_back({kNoEntry, std::move(turn)});
   }
-  return !open.empty();
+  return !tool_pairs(said).calls.empty();
 }
 
 /// Whether the answer calls for more. Errors: stale, io.
