@@ -215,16 +215,21 @@ std::vector<GoneFolder> find_gone_folders(const CatalogView& view, const std::st
       folder.places = std::move(others);
     }
   }
+  std::map<std::string, std::set<std::string>> beside;  // where those of a folder above may be
   for (const auto& [path, sessions] : unnamed) {
     if (const auto named = found.find(path); named != found.end()) {
       named->second.sessions += sessions.size();
       continue;
     }
-    std::set<std::string> folders = folders_in(path.substr(0, path.rfind('/')));
-    for (const auto& [cwd, others] : there) {
-      folders.insert(cwd);
+    const std::string above = path.substr(0, path.rfind('/'));
+    const auto [folders, is_new] = beside.try_emplace(above);
+    if (is_new) {
+      folders->second = folders_in(above);
+      for (const auto& [cwd, others] : there) {
+        folders->second.insert(cwd);
+      }
     }
-    auto places = folders_with(files_below(path, sessions), folders);
+    auto places = folders_with(files_below(path, sessions), folders->second);
     if (!places.empty()) {
       found[path] = {path, sessions.size(), std::move(places)};
     }

@@ -113,6 +113,13 @@ Result<void> copy_part(const File& file, std::uint64_t from, std::uint64_t end, 
   return {};
 }
 
+/// Ends a draft, whose file has this modification time then.
+Result<void> finish(TempFile& draft, std::int64_t time_ns, Disk& disk, bool sync) {
+  RETURN_IF_ERROR(draft.finish(false));
+  RETURN_IF_ERROR(disk.set_mtime(draft.fd(), time_ns));
+  return sync ? disk.sync(draft.fd()) : Result<void>();
+}
+
 /// Not for a file that is there with this text already.
 Result<void> make_file(Disk& disk, const Dir& folder, const Edit& edit, bool sync) {
   ASSIGN_OR_RETURN(const bool is_there, has_name(folder, edit.file));
@@ -122,9 +129,7 @@ Result<void> make_file(Disk& disk, const Dir& folder, const Edit& edit, bool syn
   remove_leftovers(disk, folder);
   ASSIGN_OR_RETURN(const auto draft, TempFile::create(disk, folder, kPrivate));
   RETURN_IF_ERROR(draft->write(edit.after));
-  RETURN_IF_ERROR(draft->finish(false));
-  RETURN_IF_ERROR(disk.set_mtime(draft->fd(), edit.time_ns));
-  RETURN_IF_ERROR(sync ? disk.sync(draft->fd()) : Result<void>());
+  RETURN_IF_ERROR(finish(*draft, edit.time_ns, disk, sync));
   RETURN_IF_ERROR(draft->publish(folder, edit.file, Disk::Existing::keep));
   return sync ? disk.sync_folder(folder) : Result<void>();
 }
@@ -155,9 +160,7 @@ Result<void> make_edit(Disk& disk, const Dir& folder, const Edit& edit, bool syn
   RETURN_IF_ERROR(copy_part(file, 0, edit.offset, *draft));
   RETURN_IF_ERROR(draft->write(edit.after));
   RETURN_IF_ERROR(copy_part(file, edit.offset + edit.before.size(), seen.size, *draft));
-  RETURN_IF_ERROR(draft->finish(false));
-  RETURN_IF_ERROR(disk.set_mtime(draft->fd(), seen.mtime_ns));
-  RETURN_IF_ERROR(sync ? disk.sync(draft->fd()) : Result<void>());
+  RETURN_IF_ERROR(finish(*draft, seen.mtime_ns, disk, sync));
   ASSIGN_OR_RETURN(const bool is_done, draft->replace(edit.file, [&](const File& old) {
     const auto now = old.stat();
     return now && *now == seen;
@@ -166,9 +169,21 @@ Result<void> make_edit(Disk& disk, const Dir& folder, const Edit& edit, bool syn
   return sync ? disk.sync_folder(folder) : Result<void>();
 }
 
+/// They come from a file, and are part of statements.
+Result<void> check_names(const Row& row) {
+  const auto is_name = [](const std::string& name) {
+    return !name.empty() &&
+           std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+  };
+  return is_name(row.table) && is_name(row.column) && is_name(row.key_column)
+             ? Result<void>()
+             : Result<void>(Errc::invalid_argument, "a table or column has an odd name");
+}
+
 /// True if each row has its new text.
 Result<bool> are_rows_made(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
+    RETURN_IF_ERROR(check_names(row));
     ASSIGN_OR_RETURN(const auto looking,
                      sqlite::Transaction::begin(row.database, sqlite::Transaction::Sync::left_to_kernel));
     ASSIGN_OR_RETURN(
@@ -183,13 +198,7 @@ Result<bool> are_rows_made(const std::vector<Row>& rows) {
 }
 
 Result<void> change_row(const sqlite::Connection& database, const Row& row) {
-  const auto is_name = [](const std::string& name) {
-    return !name.empty() &&
-           std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
-  };
-  if (!is_name(row.table) || !is_name(row.column) || !is_name(row.key_column)) {
-    return {Errc::invalid_argument, "a table or column has an odd name"};
-  }
+  RETURN_IF_ERROR(check_names(row));
   const std::string sql = "UPDATE " + row.table + " SET " + row.column + " = ?2 WHERE " + row.key_column +
                           " = ?1 AND " + row.column + " = ?3";
   return database.execute(sql, row.key, row.after, row.before);
