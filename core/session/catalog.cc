@@ -708,4 +708,44 @@ void Catalog::rescan_store(std::uint8_t store) {
   look_for_blobs_of(*states_[store]);
 }
 
+std::set<std::uint8_t> Hanging::stores() const {
+  std::set<std::uint8_t> numbers;
+  for (const auto& [submount, sentence] : submounts) {
+    if (submount.name == kWholeStore) {
+      numbers.insert(submount.store);
+    }
+  }
+  return numbers;
+}
+
+Hanging Catalog::hanging() const {
+  const auto all = submounts();
+  std::set<std::string> folders;
+  for (const LogFolder& submount : all) {
+    const auto needed = stores_.needed_by(submount);
+    folders.insert(needed.begin(), needed.end());
+  }
+  const auto silent = pulse_.silent(folders);
+  Hanging found;
+  for (const LogFolder& submount : all) {
+    const Store& store = *stores_.at(submount.store);
+    const auto needed = stores_.needed_by(submount);
+    const auto hangs =
+        std::find_if(needed.begin(), needed.end(), [&](const auto& path) { return silent.contains(path); });
+    if (hangs != needed.end()) {
+      found.submounts[submount] = "the store of " + std::string(store.format().agent) + " at " +
+                                  store.paths().agent_dir + " does not answer: the file system of " + *hangs + " hangs";
+    }
+  }
+  return found;
+}
+
+bool Catalog::is_in(const Session& session, const Hanging& hanging) const {
+  if (hanging.submounts.empty()) {
+    return false;
+  }
+  const auto submount = submount_of(session.place().in());
+  return submount && hanging.submounts.contains(*submount);
+}
+
 }  // namespace arborfs
