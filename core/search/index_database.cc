@@ -159,7 +159,7 @@ std::optional<std::vector<Chunk>> unpacked_chunks(std::string_view bytes) {
 
 namespace {
 
-constexpr std::int64_t kLayout = 6;  // of the pages, of the tables below, and of the values in them
+constexpr std::int64_t kLayout = 7;  // of the pages, of the tables below, and of the values in them
 constexpr mode_t kPrivateFile = 0600;
 
 /// `sessions.changed` rises with each change of a row. `terms` has the terms from the id `first` on, which are in the
@@ -174,7 +174,7 @@ constexpr const char* kTables = R"(
                         PRIMARY KEY(store, log));
   CREATE UNIQUE INDEX sessions_changed ON sessions(changed);
   CREATE TABLE touched(store TEXT, log TEXT, path TEXT, name TEXT, PRIMARY KEY(store, log, path)) WITHOUT ROWID;
-  CREATE INDEX touched_name ON touched(name);
+  CREATE INDEX touched_name ON touched(name, path);
   CREATE TABLE terms(first INTEGER PRIMARY KEY, segment INTEGER, terms BLOB);
   CREATE TABLE chunks(id INTEGER PRIMARY KEY, codes BLOB);
   CREATE TABLE pairs(id INTEGER PRIMARY KEY, filter BLOB);
@@ -182,7 +182,7 @@ constexpr const char* kTables = R"(
   INSERT INTO words(words, rank) VALUES('hashsize', 8388608);
   INSERT INTO words(words, rank) VALUES('automerge', 8);
   INSERT INTO facts VALUES('program', ')" ARBORFS_VERSION R"(');
-  PRAGMA user_version=6;
+  PRAGMA user_version=7;
 )";
 
 Result<std::int64_t> layout_of(const sqlite::Connection& connection) {

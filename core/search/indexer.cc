@@ -422,19 +422,30 @@ Indexer::Next Indexer::pass() {
   if (is_damaged) {
     return recover(index_is_damaged());
   }
-  sequence_ = catalog_.feed().last_sequence();
-  const auto is_complete = add_all();
-  if (!is_complete) {
-    return Cancellation::is_requested() ? Next::end : recover(is_complete.error());
-  }
-  locked_.reset();
-  if (!*is_complete) {
-    return Next::look_again;
+  const std::uint64_t sequence = catalog_.feed().last_sequence();
+  if (sequence != sequence_ || !is_as_left()) {
+    sequence_ = sequence;
+    left_.reset();
+    const auto is_complete = add_all();
+    if (!is_complete) {
+      return Cancellation::is_requested() ? Next::end : recover(is_complete.error());
+    }
+    locked_.reset();
+    if (!*is_complete) {
+      return Next::look_again;
+    }
+    left_ = writer_->table().last_change();
   }
   const std::lock_guard lock(mutex_);
   answered_ = asked;
   woken_.notify_all();
   return Next::done;
+}
+
+/// True if the index is as the last pass left it, which was complete.
+bool Indexer::is_as_left() {
+  const bool is_usable = left_ && hanging_.submounts.empty() && writer_ != nullptr && writer_->is_in_place();
+  return is_usable && writer_->update() && writer_->table().last_change() == *left_;
 }
 
 Result<void> Indexer::open() {

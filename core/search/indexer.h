@@ -99,6 +99,7 @@ class Indexer {
   Result<bool> add_all();
   Result<void> add(const Session& session, bool& is_complete);
   Result<void> remove_gone(const std::vector<SessionPtr>& sessions, const std::set<std::string>& present);
+  bool is_as_left();
   Result<void> open();
   Result<bool> remove_if_mostly_garbage();
   Next recover(const Error& error);
@@ -119,6 +120,7 @@ class Indexer {
   std::unique_ptr<IndexWriter> writer_;
   std::unordered_map<std::uint32_t, FileStat> unreadable_;  // by the session's number: its state then
   std::uint64_t sequence_ = 0;                              // of the change feed before the last pass
+  std::optional<std::int64_t> left_;                        // IndexTable::last_change after the last complete pass
   std::optional<Locked> locked_;                            // since the index is locked
   Hanging hanging_;                                         // at the beginning of the pass
   unsigned put_aside_ = 0;                                  // how often

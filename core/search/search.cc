@@ -521,10 +521,10 @@ class Looks {
 
 /// Those of the sessions that touched the file of the query. What the index does not know of is read, unless no text of
 /// it has the file's name.
-std::vector<const ShownAt*> touching(const std::vector<const ShownAt*>& sessions, const Query& query,
-                                     const Options& options, std::atomic<std::size_t>& unreadable) {
+std::vector<const ShownAt*> touching(const CatalogView& view, const std::vector<const ShownAt*>& sessions,
+                                     const Query& query, const Options& options, std::atomic<std::size_t>& unreadable) {
   const PathFilter filter(query.path);
-  const auto known = options.index != nullptr ? options.index->look_up(filter) : nullptr;
+  const auto known = options.index != nullptr ? options.index->look_up(filter, view) : nullptr;
   enum class Has : std::uint8_t { unknown, no, yes };
   std::vector<Has> all(sessions.size(), Has::unknown);
   const auto set = [&](std::size_t i, bool has) { all[i] = has ? Has::yes : Has::no; };
@@ -590,7 +590,7 @@ Result<Found> search(const Catalog& catalog, const Query& query, const Options& 
   };
   std::atomic<std::size_t> unreadable{0};
   if (!query.path.empty()) {
-    sessions = touching(sessions, query, here, unreadable);
+    sessions = touching(*view, sessions, query, here, unreadable);
   }
   const auto lookup = options.index != nullptr ? options.index->look_up(query, here.is_over) : nullptr;
   Findings found(sessions.size());

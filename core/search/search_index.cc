@@ -611,11 +611,37 @@ bool can_use_index(const Query& query) {
 }  // namespace
 
 std::optional<bool> TouchedLookup::has_touched(const Session& session, const FileStat& state) const {
-  const IndexKey key = key_of(session);
-  const auto row = rows_->find(key);
-  const bool is_known = row != rows_->end() && row->second->has_files && is_state_of(*row->second, state);
-  return is_known ? std::optional(touched_.contains(key)) : std::nullopt;
+  const std::uint32_t number = session.number();
+  const IndexedSession* const row = number < shown_->rows.size() ? shown_->rows[number].get() : nullptr;
+  const bool is_known = row != nullptr && row->has_files && is_state_of(*row, state);
+  return is_known ? std::optional(touched_.contains(row)) : std::nullopt;
 }
+
+namespace {
+
+ShownKeys keys_shown(const CatalogView& view) {
+  ShownKeys keys(view.shown.size());
+  parallel_for(keys.size(), [&](std::size_t i) {
+    const Session& session = *view.shown[i]->session();
+    keys[i] = {session.number(), key_of(session)};
+  });
+  return keys;
+}
+
+std::shared_ptr<const ShownRows> rows_shown(const IndexTable& table, const CatalogView& view, const ShownKeys& keys) {
+  auto shown = std::make_shared<ShownRows>();
+  shown->view = view.version;
+  shown->change = table.last_change();
+  std::uint32_t last = 0;
+  for (const auto& [number, key] : keys) {
+    last = std::max(last, number);
+  }
+  shown->rows.resize(last + std::size_t{1});
+  parallel_for(keys.size(), [&](std::size_t i) { shown->rows[keys[i].first] = table.find(keys[i].second); });
+  return shown;
+}
+
+}  // namespace
 
 /// What is read under the lock; null after an error. Only the index that is in place can be reported as damaged.
 template <class Found>
@@ -644,8 +670,13 @@ std::shared_ptr<const IndexLookup> SearchIndex::look_up(const Query& query, cons
   return can_use_index(query) ? found_by<IndexLookup>([&] { return read(query, is_over); }) : nullptr;
 }
 
-std::shared_ptr<const TouchedLookup> SearchIndex::look_up(const PathFilter& filter) {
-  return found_by<TouchedLookup>([&] { return read(filter); });
+std::shared_ptr<const TouchedLookup> SearchIndex::look_up(const PathFilter& filter, const CatalogView& view) {
+  auto found = found_by<TouchedLookup>([&] { return read(filter, view, nullptr); });
+  if (found == nullptr || found->has_rows()) {
+    return found;
+  }
+  const ShownKeys keys = keys_shown(view);  // without the lock, because it takes those of the sessions
+  return found_by<TouchedLookup>([&] { return read(filter, view, &keys); });
 }
 
 void SearchIndex::close() {
@@ -660,6 +691,7 @@ Result<void> SearchIndex::open() {
   }
   if (!database_) {
     table_ = IndexTable();
+    shown_.reset();
     ASSIGN_OR_RETURN(auto opened, IndexDatabase::open(folder_));
     ASSIGN_OR_RETURN(auto terms, TermChunks::make(opened.connection()));
     database_.emplace(std::move(opened));
@@ -695,30 +727,43 @@ Result<std::shared_ptr<const IndexLookup>> SearchIndex::read(const Query& query,
   return std::shared_ptr<const IndexLookup>(std::make_shared<IndexLookup>(table_.rows(), std::move(chunks)));
 }
 
-/// Those of a folder are found among all.
-Result<std::shared_ptr<const TouchedLookup>> SearchIndex::read(const PathFilter& filter) {
+/// Those of a folder are found among all, those of a name among those of the name.
+Result<std::shared_ptr<const TouchedLookup>> SearchIndex::read(const PathFilter& filter, const CatalogView& view,
+                                                               const ShownKeys* keys) {
   RETURN_IF_ERROR(open());
   RETURN_IF_ERROR(database_->connection().run("BEGIN"));
   RETURN_IF_ERROR(table_.update(database_->connection()));
-  ASSIGN_OR_RETURN(auto rows,
-                   database_->connection().prepare("SELECT store, log, path FROM touched" +
-                                                   std::string(filter.name().empty() ? "" : " WHERE name=?1")));
-  if (!filter.name().empty()) {
-    rows.bind(1, filter.name());
+  if (shown_ == nullptr || shown_->view != view.version || shown_->change != table_.last_change()) {
+    shown_ = keys == nullptr ? nullptr : rows_shown(table_, view, *keys);
   }
-  TouchedLookup::Keys touched;
+  if (shown_ == nullptr) {
+    RETURN_IF_ERROR(database_->connection().run("COMMIT"));
+    return std::shared_ptr<const TouchedLookup>(std::make_shared<TouchedLookup>(nullptr, TouchedLookup::Touched()));
+  }
+  const std::string_view name = filter.name();
+  const std::string_view path = filter.path();
+  ASSIGN_OR_RETURN(auto rows, database_->connection().prepare("SELECT store, log, path FROM touched" +
+                                                              std::string(name.empty() ? "" : " WHERE name=?1") +
+                                                              (path.empty() ? "" : " AND path=?2")));
+  if (!name.empty()) {
+    rows.bind(1, name);
+  }
+  if (!path.empty()) {
+    rows.bind(2, path);
+  }
+  TouchedLookup::Touched touched;
   for (;;) {
     ASSIGN_OR_RETURN(const bool has_row, rows.step());
     if (!has_row) {
       break;
     }
     if (filter.fits(rows.text(2))) {
-      touched.insert({std::string(rows.text(0)), std::string(rows.text(1))});
+      touched.insert(table_.find({std::string(rows.text(0)), std::string(rows.text(1))}).get());
     }
   }
   rows.reset();
   RETURN_IF_ERROR(database_->connection().run("COMMIT"));
-  return std::shared_ptr<const TouchedLookup>(std::make_shared<TouchedLookup>(table_.rows(), std::move(touched)));
+  return std::shared_ptr<const TouchedLookup>(std::make_shared<TouchedLookup>(shown_, std::move(touched)));
 }
 
 }  // namespace arborfs::search

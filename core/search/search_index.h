@@ -18,6 +18,7 @@
 #include "core/search/index_database.h"
 #include "core/search/query.h"
 #include "core/search/touched.h"
+#include "core/session/catalog_view.h"
 
 namespace arborfs::search {
 
@@ -114,18 +115,31 @@ class IndexLookup {
   const QueryChunks chunks_;
 };
 
+/// The rows of the sessions that a view shows, by the sessions' numbers; null for one that is not in the index. A
+/// search for a path looks at each of them, which takes much longer by their keys.
+struct ShownRows {
+  std::uint64_t view = 0;    // CatalogView::version
+  std::int64_t change = -1;  // IndexTable::last_change
+  std::vector<IndexTable::Row> rows;
+};
+
+/// The keys of the sessions that a view shows, in its order.
+using ShownKeys = std::vector<std::pair<std::uint32_t, IndexKey>>;
+
 /// Which sessions touched a file, as the index says, at one moment. Immutable; any thread.
 class TouchedLookup {
  public:
-  using Keys = std::unordered_set<IndexKey, IndexKeyHash>;
-  TouchedLookup(std::shared_ptr<const IndexTable::Rows> rows, Keys touched)
-      : rows_(std::move(rows)), touched_(std::move(touched)) {}
-  /// Nothing if the index does not have the files of the session in this state.
+  using Touched = std::unordered_set<const IndexedSession*>;
+  TouchedLookup(std::shared_ptr<const ShownRows> shown, Touched touched)
+      : shown_(std::move(shown)), touched_(std::move(touched)) {}
+  /// False if the rows must be found by their keys first; then it knows nothing.
+  [[nodiscard]] bool has_rows() const { return shown_ != nullptr; }
+  /// Nothing if the index does not have the files of the session, which the view shows, in this state.
   [[nodiscard]] std::optional<bool> has_touched(const Session& session, const FileStat& state) const;
 
  private:
-  const std::shared_ptr<const IndexTable::Rows> rows_;
-  const Keys touched_;
+  const std::shared_ptr<const ShownRows> shown_;
+  const Touched touched_;
 };
 
 /// Thread-safe; mutex_ is a leaf, held while the index is read.
@@ -138,7 +152,7 @@ class SearchIndex {
   /// Null if the index cannot be used, or would save nothing, or once it is over.
   std::shared_ptr<const IndexLookup> look_up(const Query& query, const IsOver& is_over);
   /// Null if the index cannot be used.
-  std::shared_ptr<const TouchedLookup> look_up(const PathFilter& filter);
+  std::shared_ptr<const TouchedLookup> look_up(const PathFilter& filter, const CatalogView& view);
 
  private:
   template <class Found>
@@ -146,14 +160,16 @@ class SearchIndex {
   Result<void> open();
   void close();
   Result<std::shared_ptr<const IndexLookup>> read(const Query& query, const IsOver& is_over);
-  Result<std::shared_ptr<const TouchedLookup>> read(const PathFilter& filter);
+  Result<std::shared_ptr<const TouchedLookup>> read(const PathFilter& filter, const CatalogView& view,
+                                                    const ShownKeys* keys);
   const std::string folder_;
   const std::function<void()> on_damage_;
   std::mutex mutex_;
-  std::optional<IndexDatabase> database_;  // guarded by mutex_
-  std::optional<IndexDatabase> second_;    // the same, for a second thread; guarded by mutex_
-  std::optional<TermChunks> terms_;        // of database_; guarded by mutex_
-  IndexTable table_;                       // the same
+  std::optional<IndexDatabase> database_;   // guarded by mutex_
+  std::optional<IndexDatabase> second_;     // the same, for a second thread; guarded by mutex_
+  std::optional<TermChunks> terms_;         // of database_; guarded by mutex_
+  IndexTable table_;                        // the same
+  std::shared_ptr<const ShownRows> shown_;  // of table_; null if they are not known; the same
 };
 
 }  // namespace arborfs::search

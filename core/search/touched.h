@@ -24,6 +24,10 @@ class PathFilter {
   [[nodiscard]] std::string_view name() const {
     return is_folder_ ? std::string_view() : std::string_view(wanted_).substr(wanted_.rfind('/') + 1);
   }
+  /// The whole path of such a file; "" if it may be any.
+  [[nodiscard]] std::string_view path() const {
+    return is_whole_ && !is_folder_ ? std::string_view(wanted_) : std::string_view();
+  }
   /// What a text has that names such a file: folded. "" if it is not known.
   [[nodiscard]] const std::string& word() const { return word_; }
 

@@ -342,7 +342,7 @@ TEST_F(SearchIndexTest, TheFilesThatToolsTouchedAreKnownWithoutReadingTheLog) {
            std::to_string(number) + R"(","name":"edit","arguments":{"path":")" + path + "\"}}]}}\n";
   };
   const auto knows = [&](const std::string& id, const std::string& path) {
-    const auto lookup = index->look_up(PathFilter(path));
+    const auto lookup = index->look_up(PathFilter(path), *catalog.view());
     const auto session = catalog.view()->by_id_prefix(id);
     const auto state = session->store().stat(session->place());
     return lookup == nullptr ? std::nullopt : lookup->has_touched(*session, *state);
