@@ -243,8 +243,8 @@ std::size_t size_of(const FileChanges::Contents& contents) {
   return contents ? contents->size() : 0;
 }
 
-std::string entry_word(Ordinal entry) {
-  return "entry " + std::to_string(entry);
+std::string entry_word(const EntryOf& entry) {
+  return "entry " + number_of(entry);
 }
 
 }  // namespace
@@ -301,9 +301,9 @@ void FileChanges::found(const ChangeStep& step, Contents contents) {
   if (!has_room(step, 2 * size_of(contents))) {
     return;
   }
-  const Ordinal last = open == nullptr ? kNoEntry : open->change.entries.back();
+  const EntryOf last = open == nullptr ? EntryOf() : open->change.entries.back();
   Part& part = add_part(step);
-  if (last != kNoEntry) {
+  if (last.ordinal != kNoEntry) {
     part.change.notes.push_back("something else changed it after " + entry_word(last) + ": how is not recorded");
   }
   part.is_known = true;

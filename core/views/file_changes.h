@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/log/log_index.h"
+#include "core/views/tool_calls.h"
 #include "core/views/tool_patch.h"
 
 namespace arborfs {
@@ -19,7 +19,7 @@ namespace arborfs {
 /// A part of the diff: one file from one known state to another, or one change of lines.
 struct DiffPart {
   std::string path;
-  std::vector<Ordinal> entries;    // with the calls
+  std::vector<EntryOf> entries;    // with the calls
   std::vector<std::string> notes;  // what is not known, each a line
   std::string diff;                // "" if nothing of the change is known
 };
@@ -33,7 +33,7 @@ struct EditedText {
 
 /// One change of one file, by one entry.
 struct ChangeStep {
-  Ordinal entry = kNoEntry;
+  EntryOf entry;
   std::string path;
 };
 
@@ -74,7 +74,7 @@ class FileChanges {
   /// find it under its new name before.
   struct Move {
     std::string from;
-    std::vector<Ordinal> entries;
+    std::vector<EntryOf> entries;
   };
 
   static Part part_of(const std::string& path, const Move& move);

@@ -44,14 +44,17 @@ struct Told {
 
 /// A call whose result has not come yet.
 struct WaitingCall {
-  Ordinal entry = kNoEntry;
+  EntryOf entry;
+  std::size_t session = 0;
+  std::size_t number = 0;  // in the order of the calls
   const ToolShape* shape = nullptr;
   std::string arguments;  // as JSON
 };
 
 class ChangeTaker final : public CallTaker {
  public:
-  ChangeTaker(std::span<const ResultShape> shapes, std::string folder) : shapes_(shapes), folder_(std::move(folder)) {}
+  ChangeTaker(std::span<const CallsOf> sessions, std::vector<std::string> folders)
+      : sessions_(sessions), folders_(std::move(folders)) {}
 
   bool take_call(const CallEntry& entry, const TurnPart& call, const ToolShape& shape,
                  const json::Value& arguments) override {
@@ -59,10 +62,10 @@ class ChangeTaker final : public CallTaker {
       return false;
     }
     if (shape.does == Does::runs && !is_patch(command_of(subject_of(shape, arguments)))) {
-      commands_.push_back(entry.ordinal);
+      commands_.push_back(entry.of);
       return false;
     }
-    WaitingCall waiting{entry.ordinal, &shape, call.text};
+    WaitingCall waiting{entry.of, entry.session, ++calls_, &shape, call.text};
     if (call.call_id.empty()) {
       tell_unknown(waiting, arguments);
       return false;
@@ -72,7 +75,7 @@ class ChangeTaker final : public CallTaker {
       return false;
     }
     waiting_bytes_ += call.text.size();
-    const auto [place, is_new] = waiting_.try_emplace(call.call_id);
+    const auto [place, is_new] = waiting_.try_emplace(Id(entry.session, call.call_id));
     if (!is_new) {  // the result is that of one of them
       waiting_bytes_ -= place->second.arguments.size();
       tell_unknown(place->second);
@@ -82,7 +85,7 @@ class ChangeTaker final : public CallTaker {
   }
 
   void take_result(const CallEntry& entry, const TurnPart& result) override {
-    const auto found = waiting_.find(result.call_id);
+    const auto found = waiting_.find(Id(entry.session, result.call_id));
     const WaitingCall call = std::move(found->second);
     waiting_.erase(found);
     waiting_bytes_ -= call.arguments.size();
@@ -105,7 +108,7 @@ class ChangeTaker final : public CallTaker {
       left.push_back(std::move(call));
     }
     std::sort(left.begin(), left.end(),
-              [](const WaitingCall& one, const WaitingCall& other) { return one.entry < other.entry; });
+              [](const WaitingCall& one, const WaitingCall& other) { return one.number < other.number; });
     for (const WaitingCall& call : left) {
       tell_unknown(call);
     }
@@ -114,6 +117,8 @@ class ChangeTaker final : public CallTaker {
   }
 
  private:
+  using Id = std::pair<std::size_t, std::string>;  // of a call: its session, and its own id
+
   static const json::Value& subject_of(const ToolShape& shape, const json::Value& arguments) {
     return shape.subject.empty() ? arguments : *json::member(arguments, shape.subject);
   }
@@ -137,15 +142,16 @@ class ChangeTaker final : public CallTaker {
 
   std::vector<Told> told_by(const CallEntry& entry, const std::string& call_id) {
     std::vector<Told> told;
-    if (shapes_.empty()) {
+    const std::span<const ResultShape> shapes = sessions_[entry.session].session.format().results;
+    if (shapes.empty()) {
       return told;
     }
-    if (record_entry_ != entry.ordinal) {  // a record of OpenCode has many results
+    if (!(record_entry_ == entry.of)) {  // a record of OpenCode has many results
       record_ = json::Document();
       json::parse(entry.raw, record_);
-      record_entry_ = entry.ordinal;
+      record_entry_ = entry.of;
     }
-    for (const ResultShape& shape : shapes_) {
+    for (const ResultShape& shape : shapes) {
       const json::Value* item = &std::as_const(record_);
       if (!shape.results.empty()) {
         const json::Value* const list = follow(item, shape.results);
@@ -172,10 +178,11 @@ class ChangeTaker final : public CallTaker {
   }
 
   /// Joins what a record tells of one file in several places.
-  [[nodiscard]] Told told_of(const std::vector<Told>& told, const std::string& path, bool is_of_call) const {
+  [[nodiscard]] static Told told_of(const std::vector<Told>& told, const std::string& folder, const std::string& path,
+                                    bool is_of_call) {
     Told all;
     for (const Told& one : told) {
-      if (one.path.empty() ? is_of_call : whole_path(one.path, folder_) == path) {
+      if (one.path.empty() ? is_of_call : whole_path(one.path, folder) == path) {
         all.before = one.before ? one.before : all.before;
         all.after = one.after ? one.after : all.after;
         all.is_created = all.is_created || one.is_created;
@@ -201,8 +208,9 @@ class ChangeTaker final : public CallTaker {
     if (!subject.IsString() || !is_path(json::as_string(subject))) {
       return;
     }
-    const ChangeStep step{call.entry, whole_path(json::as_string(subject), folder_)};
-    const Told about = told_of(told, step.path, true);
+    const std::string& folder = folders_[call.session];
+    const ChangeStep step{call.entry, whole_path(json::as_string(subject), folder)};
+    const Told about = told_of(told, folder, step.path, true);
     tell_before(step, about);
     if (about.after) {
       changes_.write(step, *about.after);
@@ -256,20 +264,22 @@ class ChangeTaker final : public CallTaker {
     return replacements;
   }
 
-  [[nodiscard]] std::string folder_of_call(const ToolShape& shape, const json::Value& arguments) const {
-    const std::string own = shape.folder.empty() ? "" : json::text_member(arguments, shape.folder);
-    return own.empty() ? folder_ : whole_path(own, folder_);
+  [[nodiscard]] std::string folder_of_call(const WaitingCall& call, const json::Value& arguments) const {
+    const std::string_view key = call.shape->folder;
+    const std::string own = key.empty() ? "" : json::text_member(arguments, key);
+    const std::string& folder = folders_[call.session];
+    return own.empty() ? folder : whole_path(own, folder);
   }
 
   void patch(const WaitingCall& call, const json::Value& arguments, const std::vector<Told>& told) {
-    const std::string folder = folder_of_call(*call.shape, arguments);
+    const std::string folder = folder_of_call(call, arguments);
     const auto files = files_of_patch(command_of(subject_of(*call.shape, arguments)));
     for (const PatchedFile& file : files) {
       if (!is_path(file.path)) {
         continue;
       }
       const ChangeStep step{call.entry, whole_path(file.path, folder)};
-      const Told about = told_of(told, step.path, files.size() == 1);
+      const Told about = told_of(told, folders_[call.session], step.path, files.size() == 1);
       tell_before(step, about);
       const std::string moved_to = file.moved_to.empty() ? "" : whole_path(file.moved_to, folder);
       if (about.after && moved_to.empty() && file.does == PatchedFile::Does::updates) {
@@ -290,7 +300,7 @@ class ChangeTaker final : public CallTaker {
       if (one.after && (one.before || one.is_created)) {
         changes_.write(step, *one.after);
       } else if (!changes_.lines(step, one.numbered)) {
-        changes_.unknown(step, "entry " + std::to_string(call.entry) + " changed it; how is not recorded");
+        changes_.unknown(step, "entry " + number_of(call.entry) + " changed it; how is not recorded");
       }
     }
   }
@@ -307,43 +317,44 @@ class ChangeTaker final : public CallTaker {
 
   void tell_unknown(const WaitingCall& call, const json::Value& arguments, std::string_view what) {
     const json::Value& subject = subject_of(*call.shape, arguments);
-    const std::string note = "entry " + std::to_string(call.entry) + " " + std::string(what);
+    const std::string note = "entry " + number_of(call.entry) + " " + std::string(what);
     if (call.shape->does == Does::patches || call.shape->does == Does::runs) {
       for (const PatchedFile& file : files_of_patch(command_of(subject))) {
         if (is_path(file.path)) {
-          changes_.unknown({call.entry, whole_path(file.path, folder_of_call(*call.shape, arguments))}, note);
+          changes_.unknown({call.entry, whole_path(file.path, folder_of_call(call, arguments))}, note);
         }
       }
     } else if (subject.IsString() && is_path(json::as_string(subject))) {
-      changes_.unknown({call.entry, whole_path(json::as_string(subject), folder_)}, note);
+      changes_.unknown({call.entry, whole_path(json::as_string(subject), folders_[call.session])}, note);
     }
   }
 
-  const std::span<const ResultShape> shapes_;
-  const std::string folder_;  // the working directory
-  json::Document record_;     // that of record_entry_
-  Ordinal record_entry_ = kNoEntry;
+  const std::span<const CallsOf> sessions_;
+  const std::vector<std::string> folders_;  // their working directories
+  json::Document record_;                   // that of record_entry_
+  EntryOf record_entry_;
   FileChanges changes_;
-  std::vector<Ordinal> commands_;
-  std::map<std::string, WaitingCall> waiting_;  // by their ids
+  std::vector<EntryOf> commands_;
+  std::map<Id, WaitingCall> waiting_;
+  std::size_t calls_ = 0;
   std::uint64_t waiting_bytes_ = 0;
   std::uint64_t left_out_ = 0;
 };
 
-std::string entries_text(const std::vector<Ordinal>& entries) {
+std::string entries_text(const std::vector<EntryOf>& entries) {
   std::string text = entries.size() == 1 ? "entry " : "entries ";
   for (std::size_t at = 0; at < std::min(entries.size(), kMostNamed); ++at) {
-    text += (at == 0 ? "" : ", ") + std::to_string(entries[at]);
+    text += (at == 0 ? "" : ", ") + number_of(entries[at]);
   }
   return text + (entries.size() > kMostNamed ? ", …" : "");
 }
 
 }  // namespace
 
-Result<SessionChanges> session_changes(const Session& session) {
-  ASSIGN_OR_RETURN(auto folder, folder_of(session));
-  ChangeTaker taker(session.format().results, std::move(folder));
-  ASSIGN_OR_RETURN(const auto too_long, read_tool_calls(session, taker));
+Result<SessionChanges> session_changes(std::span<const CallsOf> sessions) {
+  ASSIGN_OR_RETURN(auto folders, folders_of(sessions));
+  ChangeTaker taker(sessions, std::move(folders));
+  ASSIGN_OR_RETURN(const auto too_long, read_tool_calls(sessions, taker));
   return std::move(taker).take(too_long);
 }
 

@@ -1,9 +1,9 @@
-// What the edit tools of a session changed in files: edits, writes and patches, in the order of the log and on all
-// branches, because they changed the same files whatever branch they stand on. A call that failed changed nothing.
-// Nothing is asked of the files themselves. Any thread.
+// What the edit tools of sessions changed in files: edits, writes and patches, in the order in which they were made. A
+// call that failed changed nothing. Nothing is asked of the files themselves. Any thread.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,12 +15,12 @@ namespace arborfs {
 
 struct SessionChanges {
   std::vector<DiffPart> changes;
-  std::vector<Ordinal> commands;  // entries with commands, which may have changed files too
+  std::vector<EntryOf> commands;  // entries with commands, which may have changed files too
   std::uint64_t left_out = 0;     // entries and changes that are too long
 };
 
-/// Reads the whole log; needs Depth::index. Errors: stale, io; interrupted once cancelled.
-Result<SessionChanges> session_changes(const Session& session);
+/// Reads the whole logs; needs Depth::index. Errors: stale, io; interrupted once cancelled.
+Result<SessionChanges> session_changes(std::span<const CallsOf> sessions);
 
 /// A diff that `patch -p1 -d /` and, in `/`, `git apply` read: the names are absolute, with `a` and `b` before them.
 /// Lines that begin with # say what is not known; both programs pass over them. The bytes are those of the files.

@@ -351,7 +351,8 @@ ContentResult make_commands(const ViewRequest& request) {
 }
 
 ContentResult make_changes(const ViewRequest& request) {
-  ASSIGN_OR_RETURN(const auto changes, session_changes(request.session));
+  const CallsOf calls{request.session, kNoEntry};
+  ASSIGN_OR_RETURN(const auto changes, session_changes({&calls, 1}));
   return literal_content(changes_diff(changes));
 }
 

@@ -80,7 +80,7 @@ std::optional<int> status_of_failure(std::string_view output) {
 
 class WorkTaker final : public CallTaker {
  public:
-  explicit WorkTaker(std::string folder) : folder_(std::move(folder)) {}
+  explicit WorkTaker(std::vector<std::string> folders) : folders_(std::move(folders)) {}
 
   bool take_call(const CallEntry& entry, const TurnPart& call, const ToolShape& shape,
                  const json::Value& arguments) override {
@@ -90,15 +90,15 @@ class WorkTaker final : public CallTaker {
                  shape.folder.empty() ? "" : json::text_member(arguments, shape.folder));
     }
     if (subject.IsString() && shape.does == Does::patches) {
-      patch(entry, json::as_string(subject), folder_);
+      patch(entry, json::as_string(subject), folders_[entry.session]);
     } else if (subject.IsString()) {
-      touch(entry, json::as_string(subject), shape.does, folder_);
+      touch(entry, json::as_string(subject), shape.does, folders_[entry.session]);
     }
     return false;
   }
 
-  void take_result(const CallEntry& /*entry*/, const TurnPart& result) override {
-    const auto call = open_.find(result.call_id);
+  void take_result(const CallEntry& entry, const TurnPart& result) override {
+    const auto call = open_.find({entry.session, result.call_id});
     CommandWork& command = work_.commands[call->second];
     command.has_result = true;
     command.status = status_before(result.text);
@@ -127,13 +127,14 @@ class WorkTaker final : public CallTaker {
       ++work_.too_long;
       return false;
     }
-    folder = folder.empty() ? folder_ : whole_path(folder, folder_);
+    const std::string& own = folders_[entry.session];
+    folder = folder.empty() ? own : whole_path(folder, own);
     if (is_patch(command)) {
       patch(entry, command, folder);
     }
-    open_[call.call_id] = work_.commands.size();
+    open_[{entry.session, call.call_id}] = work_.commands.size();
     CommandWork work;
-    work.entry = entry.ordinal;
+    work.entry = entry.of;
     work.time_ms = entry.time_ms;
     work.command = std::move(command);
     work.folder = std::move(folder);
@@ -158,16 +159,16 @@ class WorkTaker final : public CallTaker {
     file.path = std::move(absolute);
     ++(does == Does::reads ? file.reads : does == Does::writes ? file.writes : file.edits);
     file.last_ms = entry.time_ms == Entry::kNoTime ? file.last_ms : entry.time_ms;
-    if (file.entries.empty() || file.entries.back() != entry.ordinal) {
-      file.entries.push_back(entry.ordinal);
+    if (file.entries.empty() || !(file.entries.back() == entry.of)) {
+      file.entries.push_back(entry.of);
     }
   }
 
-  const std::string folder_;  // the working directory
+  const std::vector<std::string> folders_;  // the working directories
   SessionWork work_;
   std::uint64_t kept_ = 0;  // bytes of commands
   std::map<std::string, FileWork> files_;
-  std::map<std::string, std::size_t> open_;  // by the ids of calls, places in work_.commands
+  std::map<std::pair<std::size_t, std::string>, std::size_t> open_;  // by sessions and ids of calls: in work_.commands
 };
 
 std::string time_text(std::int64_t time_ms) {
@@ -177,9 +178,14 @@ std::string time_text(std::int64_t time_ms) {
 }  // namespace
 
 Result<SessionWork> session_work(const Session& session) {
-  ASSIGN_OR_RETURN(auto folder, folder_of(session));
-  WorkTaker taker(std::move(folder));
-  ASSIGN_OR_RETURN(const auto too_long, read_tool_calls(session, taker));
+  const CallsOf calls{session, std::nullopt};
+  return session_work({&calls, 1});
+}
+
+Result<SessionWork> session_work(std::span<const CallsOf> sessions) {
+  ASSIGN_OR_RETURN(auto folders, folders_of(sessions));
+  WorkTaker taker(std::move(folders));
+  ASSIGN_OR_RETURN(const auto too_long, read_tool_calls(sessions, taker));
   return std::move(taker).take(too_long);
 }
 
@@ -204,8 +210,10 @@ std::string files_tsv(const SessionWork& work) {
       text += "\t" + std::to_string(number);
     }
     text += "\t" + time_text(file.last_ms) + "\t";
-    for (const Ordinal entry : file.entries) {
-      text += (entry == file.entries.front() ? "" : ",") + std::to_string(entry);
+    for (std::size_t at = 0; at < file.entries.size(); ++at) {
+      const EntryOf& entry = file.entries[at];
+      text += (at == 0 ? "" : ",") + (entry.session.empty() ? "" : field_of(entry.session) + ":") +
+              std::to_string(entry.ordinal);
     }
     text += "\n";
   }
@@ -216,7 +224,7 @@ std::string commands_text(const SessionWork& work) {
   std::string text;
   for (const CommandWork& command : work.commands) {
     text += text.empty() ? "" : "\n";
-    text += "# entry " + std::to_string(command.entry);
+    text += "# entry " + visible_line(number_of(command.entry), kPathCharacters);
     text += command.time_ms == Entry::kNoTime ? "" : " · " + local_time(command.time_ms, "%Y-%m-%d %H:%M:%S %z");
     text += command.folder.empty() ? "" : " · " + visible_line(command.folder, kPathCharacters);
     text += !command.has_result ? " · no result"

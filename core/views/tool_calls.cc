@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/cancellation.h"
+#include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
 #include "core/store/format.h"
@@ -19,14 +20,35 @@ constexpr std::size_t kMostSearched = 16;  // open calls
 
 /// An entry as the index has it, copied so that no lock is held while it is read.
 struct IndexedEntry {
+  std::size_t session = 0;
   Ordinal ordinal = kNoEntry;
   EntryType type = EntryType::none;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   std::int64_t time_ms = Entry::kNoTime;
+  std::int64_t place_ms = Entry::kNoTime;  // the latest time up to this entry
   std::string name;
+  bool counts = true;  // its calls
 };
 
+/// Which entries are on a branch, by their ordinals.
+std::vector<bool> on_branch(const LogIndex& index, Ordinal end) {
+  std::vector<bool> is_on(index.size() + std::size_t{1});
+  for (const Ordinal step : people_entries(index, end)) {
+    is_on[step] = true;
+  }
+  Ordinal last = kNoEntry;
+  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+    if (!index.is_aside(ordinal)) {
+      last = ordinal;
+    } else if (is_on[last]) {
+      is_on[ordinal] = true;
+    }
+  }
+  return is_on;
+}
+
+/// The calls of one session.
 class CallReader {
  public:
   CallReader(const Format& format, CallTaker& taker) : format_(format), taker_(taker) {
@@ -35,37 +57,33 @@ class CallReader {
     }
   }
 
-  Result<std::uint64_t> read(const Session& session) {
-    std::vector<IndexedEntry> entries;
-    std::shared_ptr<const LogSource> log;
-    {
-      ASSIGN_OR_RETURN(const auto guard, session.read_index());
-      const LogIndex& index = guard.index();
-      log = guard.log();
-      for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-        const Entry& entry = index.entry(ordinal);
-        entries.push_back({ordinal, entry.type, entry.offset, index.length(ordinal), entry.timestamp_ms,
-                           std::string(index.name(ordinal))});
-      }
+  /// Copies the entries.
+  Result<void> open(const CallsOf& calls, std::size_t place, std::vector<IndexedEntry>& entries) {
+    ASSIGN_OR_RETURN(const auto guard, calls.session.read_index());
+    const LogIndex& index = guard.index();
+    log_ = guard.log();
+    blobs_ = calls.session.store().blobs();
+    name_ = calls.name;
+    const auto is_on = calls.branch ? on_branch(index, *calls.branch == kNoEntry ? guard.leaf() : *calls.branch)
+                                    : std::vector<bool>(index.size() + std::size_t{1}, true);
+    std::int64_t latest = Entry::kNoTime;
+    for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+      const Entry& entry = index.entry(ordinal);
+      latest = std::max(latest, entry.timestamp_ms);
+      entries.push_back({place, ordinal, entry.type, entry.offset, index.length(ordinal), entry.timestamp_ms, latest,
+                         std::string(index.name(ordinal)), is_on[ordinal]});
     }
-    const auto blobs = session.store().blobs();
-    std::uint64_t too_long = 0;
-    for (const IndexedEntry& entry : entries) {
-      if (Cancellation::is_requested()) {
-        return Error{Errc::interrupted, "reading the session was cancelled"};
-      }
-      if (entry.length > kMaxRenderedEntry) {
-        ++too_long;
-        continue;
-      }
-      ASSIGN_OR_RETURN(const auto raw, log->read(entry.offset, entry.length));
-      if (may_matter(raw)) {
-        std::vector<Turn> turns;
-        format_.renderer->add_turns({entry.type, entry.name, raw, entry.time_ms, *blobs}, turns);
-        take({entry.ordinal, entry.time_ms, raw}, turns);
-      }
+    return {};
+  }
+
+  Result<void> read(const IndexedEntry& entry) {
+    ASSIGN_OR_RETURN(const auto raw, log_->read(entry.offset, entry.length));
+    if (may_matter(raw)) {
+      std::vector<Turn> turns;
+      format_.renderer->add_turns({entry.type, entry.name, raw, entry.time_ms, *blobs_}, turns);
+      take({{entry.ordinal, name_}, entry.session, entry.time_ms, raw}, turns, entry.counts);
     }
-    return too_long;
+    return {};
   }
 
  private:
@@ -76,10 +94,10 @@ class CallReader {
            std::any_of(open_.begin(), open_.end(), has);
   }
 
-  void take(const CallEntry& entry, const std::vector<Turn>& turns) {
+  void take(const CallEntry& entry, const std::vector<Turn>& turns, bool calls_count) {
     for (const Turn& turn : turns) {
       for (const TurnPart& part : turn.parts) {
-        if (part.kind == TurnPart::Kind::tool_call) {
+        if (part.kind == TurnPart::Kind::tool_call && calls_count) {
           call(entry, part);
         } else if (part.kind == TurnPart::Kind::tool_result && open_.erase(part.call_id) != 0) {
           taker_.take_result(entry, part);
@@ -114,6 +132,9 @@ class CallReader {
 
   const Format& format_;
   CallTaker& taker_;
+  std::shared_ptr<const LogSource> log_;
+  std::shared_ptr<BlobStore> blobs_;
+  std::string name_;
   std::vector<std::string> quoted_;  // the names of tools as they are in records
   std::set<std::string> seen_;       // ids of calls with their arguments
   std::set<std::string> open_;       // ids of calls whose results are wanted
@@ -121,13 +142,41 @@ class CallReader {
 
 }  // namespace
 
-Result<std::uint64_t> read_tool_calls(const Session& session, CallTaker& taker) {
-  return CallReader(session.format(), taker).read(session);
+std::string number_of(const EntryOf& entry) {
+  return std::to_string(entry.ordinal) + (entry.session.empty() ? "" : " of " + entry.session);
 }
 
-Result<std::string> folder_of(const Session& session) {
-  ASSIGN_OR_RETURN(const auto guard, session.read_index());
-  return std::string(guard.index().header().cwd);
+Result<std::uint64_t> read_tool_calls(std::span<const CallsOf> sessions, CallTaker& taker) {
+  std::vector<CallReader> readers;
+  std::vector<IndexedEntry> entries;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    RETURN_IF_ERROR(readers.emplace_back(sessions[i].session.format(), taker).open(sessions[i], i, entries));
+  }
+  if (sessions.size() > 1) {
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const IndexedEntry& a, const IndexedEntry& b) { return a.place_ms < b.place_ms; });
+  }
+  std::uint64_t too_long = 0;
+  for (const IndexedEntry& entry : entries) {
+    if (Cancellation::is_requested()) {
+      return Error{Errc::interrupted, "reading the session was cancelled"};
+    }
+    if (entry.length > kMaxRenderedEntry) {
+      ++too_long;
+    } else {
+      RETURN_IF_ERROR(readers[entry.session].read(entry));
+    }
+  }
+  return too_long;
+}
+
+Result<std::vector<std::string>> folders_of(std::span<const CallsOf> sessions) {
+  std::vector<std::string> folders;
+  for (const CallsOf& calls : sessions) {
+    ASSIGN_OR_RETURN(const auto guard, calls.session.read_index());
+    folders.emplace_back(guard.index().header().cwd);
+  }
+  return folders;
 }
 
 std::string whole_path(std::string_view path, const std::string& folder) {

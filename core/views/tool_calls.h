@@ -1,9 +1,14 @@
-// Reads a session for the calls of its agent's own tools and their results, in the order of the log, on all branches.
+// Reads sessions for the calls of their agents' own tools and their results, in the order in which they were made.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/entry/turn.h"
@@ -13,9 +18,27 @@
 
 namespace arborfs {
 
+/// A session, and which of its calls count. The session outlives it.
+struct CallsOf {
+  const Session& session;
+  std::optional<Ordinal> branch;  // those on the path to this entry, to the leaf for kNoEntry; nothing: those on all
+  std::string name = {};          // before which its entries are told apart; "" for the session that a user named
+};
+
+/// An entry of one of several sessions.
+struct EntryOf {
+  Ordinal ordinal = kNoEntry;
+  std::string session = {};  // CallsOf::name
+  EntryOf(Ordinal of = kNoEntry, std::string name = {}) : ordinal(of), session(std::move(name)) {}
+  bool operator==(const EntryOf&) const = default;
+};
+/// Its number, and of which session it is.
+std::string number_of(const EntryOf& entry);
+
 /// The entry that a call or a result stands in.
 struct CallEntry {
-  Ordinal ordinal = kNoEntry;
+  EntryOf of;
+  std::size_t session = 0;  // its place among the sessions that are read
   std::int64_t time_ms = Entry::kNoTime;
   std::string_view raw;
 };
@@ -31,12 +54,14 @@ class CallTaker {
   virtual void take_result(const CallEntry& entry, const TurnPart& result) = 0;
 };
 
-/// Reads the whole log; needs Depth::index. The number of entries that are too long to be looked at. Errors: stale, io;
-/// interrupted once cancelled.
-Result<std::uint64_t> read_tool_calls(const Session& session, CallTaker& taker);
+/// Reads the whole logs; needs Depth::index. Calls of several sessions follow one another by their times. The result of
+/// a call counts wherever it stands in the log. An entry beside the conversation, as that of a sub-agent in the same
+/// log, is on the branches of the entry before it that is not. The number of entries that are too long to be looked at.
+/// Errors: stale, io; interrupted once cancelled.
+Result<std::uint64_t> read_tool_calls(std::span<const CallsOf> sessions, CallTaker& taker);
 
-/// The working directory of a session; "" if it has none. Errors: stale.
-Result<std::string> folder_of(const Session& session);
+/// The working directories of the sessions; "" for one that has none. Errors: stale.
+Result<std::vector<std::string>> folders_of(std::span<const CallsOf> sessions);
 /// The path from that folder; as it is if the folder is not known.
 std::string whole_path(std::string_view path, const std::string& folder);
 /// True for a text that can be the path of a file.

@@ -1,5 +1,5 @@
 """changes.diff of generated sessions, applied by real programs to the files as they were, gives the files as they
-are."""
+are, also where steps of the conversation were taken back together with the files."""
 
 import os
 import random

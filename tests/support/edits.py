@@ -20,6 +20,7 @@ class Sequence:
         self.dice, self.folder = dice, f"/w/s{number:04}"
         self.before, self.now, self.records, self.calls = {}, {}, [], 0
         self.known = set()  # files of which the session has the whole contents
+        self.tip = None  # the id of the record that the next one follows, where the records are a tree
 
     def line(self):
         return " ".join(self.dice.choice(WORDS) for _ in range(self.dice.randint(1, 3)))
@@ -33,6 +34,17 @@ class Sequence:
         for name in self.dice.sample(NAMES, self.dice.randint(1, 4)):
             path = f"{self.folder}/{name}"
             self.before[path] = self.now[path] = self.text(1, 40, ends or self.dice.random() < 0.7)
+
+    def go(self, steps):
+        """Steps, some of which are taken back with the files: the conversation goes on from where they began."""
+        for _ in range(steps):
+            if self.dice.random() < 0.15:
+                tip, now, known = self.tip, dict(self.now), set(self.known)
+                for _ in range(self.dice.randint(1, 3)):
+                    self.step()
+                self.tip, self.now, self.known = tip, now, known
+                self.say("again")
+            self.step()
 
     def pick(self, paths=None):
         paths = sorted(self.now if paths is None else paths)
@@ -177,9 +189,13 @@ class Claude(Sequence):
 
     def record(self, kind, message, **more):
         number = len(self.records)
-        self.records.append({"parentUuid": f"u{number - 1}" if number else None, "isSidechain": False, "type": kind,
-                             "uuid": f"u{number}", "sessionId": "$id", "cwd": self.folder,
-                             "timestamp": "2026-05-01T10:00:00.000Z", "message": message, **more})
+        self.records.append({"parentUuid": self.tip, "isSidechain": False, "type": kind, "uuid": f"u{number}",
+                             "sessionId": "$id", "cwd": self.folder, "timestamp": "2026-05-01T10:00:00.000Z",
+                             "message": message, **more})
+        self.tip = f"u{number}"
+
+    def say(self, words):
+        self.record("user", {"role": "user", "content": words})
 
     def tool(self, name, arguments, result, failed=False):
         self.calls += 1
@@ -232,9 +248,8 @@ class Claude(Sequence):
 
     def make(self, steps):
         self.give_files(False)
-        self.record("user", {"role": "user", "content": "go"})
-        for _ in range(steps):
-            self.step()
+        self.say("go")
+        self.go(steps)
 
     def store(self, folder, identity):
         text = "".join(json.dumps(record) + "\n" for record in self.records).replace("$id", identity)
@@ -322,9 +337,12 @@ class Pi(Sequence):
 
     def message(self, message):
         number = len(self.records)
-        self.records.append({"type": "message", "id": f"{number:08}",
-                             "parentId": f"{number - 1:08}" if number else None,
+        self.records.append({"type": "message", "id": f"{number:08}", "parentId": self.tip,
                              "timestamp": "2026-05-01T10:00:00.000Z", "message": message})
+        self.tip = f"{number:08}"
+
+    def say(self, words):
+        self.message({"role": "user", "content": [{"type": "text", "text": words}]})
 
     def tool(self, name, arguments, details=None, failed=False):
         self.calls += 1
@@ -365,8 +383,7 @@ class Pi(Sequence):
 
     def make(self, steps):
         self.give_files(True)
-        for _ in range(steps):
-            self.step()
+        self.go(steps)
 
     def store(self, folder, identity):
         head = {"type": "session", "version": 3, "id": identity, "timestamp": "2026-05-01T10:00:00.000Z",

@@ -35,7 +35,7 @@ struct CommandLine {
   std::vector<std::string> without;         // fork: lists of entries
   std::vector<std::string> without_output;  // fork: the same
   bool only_ids = false;
-  bool children = false;  // ls
+  bool children = false;  // ls, files, commands, changes
   std::string state;      // ls: live, maybe, quiet
   bool cost = false;      // ls
   bool size = false;      // ls
@@ -63,7 +63,7 @@ struct CommandLine {
   std::string entry;                  // context, text, append, branch, label, fork
   bool all = false;                   // tail, protect
   bool code = false;                  // text
-  std::string branch;                 // text
+  std::string branch;                 // text, files, commands, changes
 
   std::optional<std::string> words;       // a message, a branch's summary, a label, a title (fork, new too)
   std::string file;                       // append; "-" for standard input

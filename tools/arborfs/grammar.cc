@@ -271,15 +271,23 @@ void Grammar::add_reading() {
   CLI::Option* entry = add_entry(text);
   text->add_flag("--code", into_.code,
                  "Print only the fenced code blocks: of ENTRY, else of the last answer that has any");
-  text->add_option("--branch", into_.branch, "Take the branch that ends at this entry, such as show names it")
-      ->option_text("BRANCH")
-      ->check(needs("a branch"))
-      ->excludes(entry);
-  add_with_session("files", run_files, "List the files that the tools of a session read, edited and wrote",
-                   Access::look);
-  add_with_session("commands", run_commands, "Print the commands that the tools of a session ran", Access::look);
-  add_with_session("changes", run_changes, "Print what the edit tools of a session changed in files, as a diff",
-                   Access::look);
+  add_branch(text, "Take the branch that ends at this entry, such as show names it")->excludes(entry);
+  add_work("files", run_files, "List the files that the tools of a session read, edited and wrote",
+           "Only by calls on the branch that ends at this entry; default: on all branches");
+  add_work("commands", run_commands, "Print the commands that the tools of a session ran",
+           "Only those on the branch that ends at this entry; default: on all branches");
+  add_work("changes", run_changes, "Print what the edit tools of a session changed in files, as a diff",
+           "What was changed on the branch that ends at this entry; default: the current one");
+}
+
+CLI::Option* Grammar::add_branch(CLI::App* sub, const char* help) {
+  return sub->add_option("--branch", into_.branch, help)->option_text("BRANCH")->check(needs("a branch"));
+}
+
+void Grammar::add_work(const char* name, RunVerb run, const char* help, const char* branch_help) {
+  CLI::App* sub = add_with_session(name, run, help, Access::look);
+  add_branch(sub, branch_help);
+  sub->add_flag("-c,--children", into_.children, "Count what the sessions did that it started, however deep");
 }
 
 void Grammar::add_resume() {

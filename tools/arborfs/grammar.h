@@ -55,6 +55,9 @@ class Grammar {
   void add_relocate();
   void add_undo();
   CLI::Option* add_entry(CLI::App* sub);
+  CLI::Option* add_branch(CLI::App* sub, const char* help);
+  /// A verb for what the tools of a session did.
+  void add_work(const char* name, RunVerb run, const char* help, const char* branch_help);
   void add_checking();
 
   CommandLine& into_;

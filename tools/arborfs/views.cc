@@ -329,10 +329,57 @@ namespace {
 
 constexpr std::size_t kFilePathCharacters = 4096;
 
+/// The calls that the command line names, and what holds their sessions.
+struct NamedCalls {
+  Opened opened;
+  std::vector<SessionPtr> started;
+  std::vector<CallsOf> calls;
+};
+
+/// The sessions that a session started, however deep.
+void add_started(const CatalogView& view, const Session& session, std::vector<SessionPtr>& started) {
+  std::vector<std::uint32_t> waiting{session.number()};
+  while (!waiting.empty()) {
+    const auto found = view.children.find(waiting.back());
+    waiting.pop_back();
+    if (found == view.children.end()) {
+      continue;
+    }
+    for (const auto& [name, child] : found->second->sessions) {
+      started.push_back(child);
+      waiting.push_back(child->number());
+    }
+  }
+}
+
+/// Of a session those on the named branch, else on `usual`; with them those of the sessions that it started. Errors:
+/// those of open_session and find_branch; those of reading.
+Result<NamedCalls> named_calls(const CommandLine& line, std::optional<Ordinal> usual, Terminal& io) {
+  NamedCalls named;
+  ASSIGN_OR_RETURN(named.opened, open_session(line, Depth::index, io));
+  const Session& session = *named.opened.of.session;
+  CallsOf own{session, usual};
+  if (!line.branch.empty()) {
+    ASSIGN_OR_RETURN(own.branch, find_branch(session, line.branch));
+  }
+  named.calls.push_back(std::move(own));
+  if (line.children) {
+    add_started(*named.opened.catalog->view(), session, named.started);
+  }
+  for (const SessionPtr& started : named.started) {
+    const std::string id = listed(*named.opened.catalog, started).id;
+    if (const auto read = started->refresh(Depth::index); !read) {
+      return Error{read.error().code, id + ": " + read.error().message};
+    }
+    named.calls.push_back({*started, usual, id});
+  }
+  return named;
+}
+
 /// What a session did, for a verb whose other form is the view of that name.
 Result<SessionWork> work_of(const CommandLine& line, Terminal& io) {
-  ASSIGN_OR_RETURN(const auto opened, open_session(line, Depth::index, io));
-  return session_work(*opened.of.session);
+  ASSIGN_OR_RETURN(const auto named, named_calls(line, std::nullopt, io));
+  return session_work(named.calls);
 }
 
 void print_files(const SessionWork& work, Terminal& io) {
@@ -349,30 +396,47 @@ void print_files(const SessionWork& work, Terminal& io) {
   }
 }
 
-std::string json_of(const std::vector<Ordinal>& entries) {
-  auto list = JsonText::array();
-  for (const Ordinal entry : entries) {
-    list.item_json(std::to_string(entry));
+/// `entries`, and with those of sessions that it started `started`.
+void add_entries(JsonText& row, const std::vector<EntryOf>& entries) {
+  auto own = JsonText::array();
+  auto others = JsonText::array();
+  bool has_others = false;
+  for (const EntryOf& entry : entries) {
+    if (entry.session.empty()) {
+      own.item_json(std::to_string(entry.ordinal));
+    } else {
+      others.item_json(JsonText::object().add("session", entry.session).add("entry", entry.ordinal).str());
+      has_others = true;
+    }
   }
-  return list.str();
+  row.add_json("entries", own.str());
+  if (has_others) {
+    row.add_json("started", others.str());
+  }
 }
 
 std::string json_of(const FileWork& file) {
   auto row = JsonText::object().add("path", file.path);
   row.add("reads", file.reads).add("edits", file.edits).add("writes", file.writes);
   add_time(row, "last", file.last_ms);
-  return row.add_json("entries", json_of(file.entries)).str();
+  add_entries(row, file.entries);
+  return row.str();
 }
 
 std::string json_of(const CommandWork& command) {
-  auto row = JsonText::object().add("entry", std::uint64_t{command.entry}).add("command", command.command);
+  auto row = JsonText::object().add("entry", std::uint64_t{command.entry.ordinal});
+  if (!command.entry.session.empty()) {
+    row.add("session", command.entry.session);
+  }
+  row.add("command", command.command);
   row.add("folder", command.folder);
   add_time(row, "time", command.time_ms).add_json("status", command.status ? std::to_string(*command.status) : "null");
   return row.add("done", command.has_result).add("failed", command.has_failed).str();
 }
 
 std::string json_of(const DiffPart& change) {
-  auto row = JsonText::object().add("path", change.path).add_json("entries", json_of(change.entries));
+  auto row = JsonText::object().add("path", change.path);
+  add_entries(row, change.entries);
   return row.add_json("notes", JsonText::array_of(change.notes).str()).add("diff", change.diff).str();
 }
 
@@ -418,8 +482,8 @@ int run_commands(const CommandLine& line, Terminal& io) {
 }
 
 int run_changes(const CommandLine& line, Terminal& io) {
-  const auto opened = open_session(line, Depth::index, io);
-  const auto changes = opened ? session_changes(*opened->of.session) : Result<SessionChanges>(opened.error());
+  const auto named = named_calls(line, kNoEntry, io);
+  const auto changes = named ? session_changes(named->calls) : Result<SessionChanges>(named.error());
   if (!changes) {
     return fail(io, changes.error());
   }

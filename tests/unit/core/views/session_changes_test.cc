@@ -1,4 +1,5 @@
-// What changes.diff makes of the records of each agent: which member holds what, failed calls, calls without a result.
+// What changes.diff makes of the records of each agent: which member holds what, failed calls, calls without a result,
+// and which branches and sessions count.
 #include "core/views/session_changes.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +25,8 @@ using ::testing::Not;
 constexpr const char* kUuid = "019c4740-4400-7084-801f-000000000001";
 
 /// The diff of the one session in a store with this file, beside which goat has another one.
-std::string diff_of(const std::string& agent, const std::string& file, const std::string& text) {
+std::string diff_of(const std::string& agent, const std::string& file, const std::string& text,
+                    std::optional<Ordinal> branch = kNoEntry) {
   const testing::TempStore temp;
   const std::filesystem::path path = std::filesystem::path(temp.root()) / file;
   std::filesystem::create_directories(path.parent_path());
@@ -44,7 +46,8 @@ std::string diff_of(const std::string& agent, const std::string& file, const std
   }
   const SessionPtr session = view->by_id.front().second;
   EXPECT_TRUE(session->refresh(Depth::index));
-  const auto changes = session_changes(*session);
+  const CallsOf calls{*session, branch};
+  const auto changes = session_changes({&calls, 1});
   EXPECT_TRUE(changes) << changes.error().message;
   return changes_diff(*changes);
 }
@@ -67,8 +70,9 @@ std::string claude_call(const std::string& tool, const std::string& input, const
   return lines;
 }
 
-std::string claude_diff(const std::string& lines) {
-  return diff_of("claude", std::string("projects/-w/") + kUuid + ".jsonl", lines);
+/// The diff of one branch, by default that of the leaf.
+std::string claude_diff(const std::string& lines, std::optional<Ordinal> branch = kNoEntry) {
+  return diff_of("claude", std::string("projects/-w/") + kUuid + ".jsonl", lines, branch);
 }
 
 TEST(ChangesOfClaude, AFailedCallChangesNothing) {
@@ -103,6 +107,55 @@ TEST(ChangesOfClaude, CommandsAreNamedAsUnknown) {
 TEST(ChangesOfClaude, AnEditWithoutTheFileHasItsLines) {
   EXPECT_THAT(claude_diff(claude_call("Edit", R"({"file_path":"/w/f","old_string":"a","new_string":""})", "{}")),
               AllOf(HasSubstr("# the numbers of its lines are not recorded"), HasSubstr("@@ -1,1 +1,0 @@\n-a\n")));
+}
+
+/// A row of Claude Code behind another one; `content` is that of its message.
+std::string claude_row(const std::string& id, const std::string& parent, const std::string& role,
+                       const std::string& content, const std::string& more = "") {
+  return R"({"parentUuid":)" + (parent.empty() ? "null" : "\"" + parent + "\"") + R"(,"type":")" + role +
+         R"(","uuid":")" + id + R"(","sessionId":"s","cwd":"/w","timestamp":"2026-05-01T10:00:00.000Z",)" + more +
+         R"("message":{"id":")" + id + R"(","role":")" + role + R"(","content":)" + content + "}}\n";
+}
+
+/// A call that writes a file, and its result. The rows are `id` and `id` with an r behind it.
+std::string claude_write(const std::string& id, const std::string& parent, const std::string& text,
+                         const std::string& more = "") {
+  const std::string call = R"([{"type":"tool_use","id":"t)" + id +
+                           R"(","name":"Write","input":{"file_path":"/w/f","content":")" + text + R"("}}])";
+  return claude_row(id, parent, "assistant", call, more) +
+         claude_row(id + "r", id, "user", R"([{"type":"tool_result","tool_use_id":"t)" + id + R"(","content":"x"}])",
+                    more);
+}
+
+TEST(ChangesOfABranch, OnlyItsCallsCount) {
+  const std::string log = claude_row("u", "", "user", R"("go")") + claude_write("a", "u", "first") +
+                          claude_write("b", "ar", "left") + claude_write("c", "ar", "kept");
+  EXPECT_THAT(claude_diff(log), AllOf(HasSubstr("entries 2, 6\n"), HasSubstr("+kept\n"), Not(HasSubstr("left"))));
+  EXPECT_THAT(claude_diff(log, 5), AllOf(HasSubstr("entries 2, 4\n"), HasSubstr("+left\n"), Not(HasSubstr("kept"))));
+  EXPECT_THAT(claude_diff(log, 3), HasSubstr("+first\n"));
+  EXPECT_THAT(claude_diff(log, std::nullopt), HasSubstr("entries 2, 4, 6\n"));
+}
+
+TEST(ChangesOfABranch, AResultCountsWhereverItStands) {
+  const auto call = [](const std::string& id, const std::string& text) {
+    return R"([{"type":"tool_use","id":"t)" + id + R"(","name":"Write","input":{"file_path":"/w/)" + id +
+           R"(","content":")" + text + R"("}}])";
+  };
+  const auto result = [](const std::string& id) {
+    return R"([{"type":"tool_result","tool_use_id":"t)" + id + R"(","content":"x"}])";
+  };
+  EXPECT_THAT(claude_diff(claude_row("a", "", "assistant", call("a", "one")) +
+                          claude_row("b", "a", "assistant", call("b", "two")) +
+                          claude_row("ar", "a", "user", result("a")) + claude_row("br", "b", "user", result("b"))),
+              AllOf(HasSubstr("+one\n"), HasSubstr("+two\n"), Not(HasSubstr("no result"))));
+}
+
+TEST(ChangesOfABranch, ASubAgentInTheLogStandsWhereItWasStarted) {
+  const std::string aside = R"("isSidechain":true,)";
+  const std::string log = claude_row("u", "", "user", R"("go")") + claude_row("p", "u", "user", R"("left")") +
+                          claude_write("x", "", "aside", aside) + claude_row("q", "u", "user", R"("kept")");
+  EXPECT_EQ(claude_diff(log), "");
+  EXPECT_THAT(claude_diff(log, 2), HasSubstr("+aside\n"));
 }
 
 std::string codex_diff(const std::string& output) {
@@ -161,7 +214,7 @@ TEST(ChangesOfPi, AListOfEditsIsAppliedInItsOrder) {
 TEST(ChangesOfOpal, EditsAndWritesCount) {
   const std::string diff =
       diff_of("opal", "sessions/8b895669c15858d34e658c5db6c3beab.jsonl",
-              R"({"session_id":"8b895669c15858d34e658c5db6c3beab","current_id":"4","metadata":{}})"
+              R"({"session_id":"8b895669c15858d34e658c5db6c3beab","current_id":"3","metadata":{}})"
               "\n"
               R"({"id":"1","parent_id":null,"role":"assistant","content":"","is_error":false,"tool_calls":[)"
               R"({"call_id":"c1","name":"write_file","arguments":{"path":"/w/f","content":"a\n"}},)"
