@@ -255,9 +255,9 @@ def test_claude_session_is_removed_and_restored_from_a_shell(case):
         eventually(15, lambda: SUB_AGENT in os.listdir(mount / "by-id"), "its sub-agent, whose folder came as a whole")
     after = {path: (path.stat().st_mtime_ns, path.stat().st_mode) for path in claude.rglob("*") if path.is_file()}
     equal(after, before, "the store")
-    case.arborfs("rm", FIRST, *store)
+    case.arborfs("rm", "-y", FIRST, *store)
     equal(list(claude.glob(f"projects/*/{FIRST}*")), [], "arborfs rm")
-    out = case.arborfs("prune", "--keep-days", "0", "--keep-count", "0", *store).stdout
+    out = case.arborfs("prune", "-y", "--keep-days", "0", "--keep-count", "0", *store).stdout
     equal(list(claude.glob("projects/*/*.jsonl")), [], out)
 
 

@@ -335,7 +335,7 @@ def test_commands_take_the_session_that_the_mount_means(case):
                for folder in project.iterdir() if "twin" in folder.name}
         equal(sorted(name.rpartition("~")[2] for name in ids if "~" in name), ["2", "3"])
         first, second, third = sorted(ids, key=lambda name: name.rpartition("~")[2] if "~" in name else "1")
-        case.arborfs("rm", "--agent-dir", case.agent.path, ids[first])
+        case.arborfs("rm", "-y", "--agent-dir", case.agent.path, ids[first])
         eventually(2, lambda: first not in os.listdir(project), "the first is gone")
         store = ("--agent-dir", str(case.agent.path))
         shown = json.loads(case.arborfs("show", *store, "--json", project / second).stdout)

@@ -191,8 +191,9 @@ int run_prune(const CommandLine& line, Terminal& io) {
   const Retention retention = retention_of(line);
   PrunePlan plan = plan_of(retention, *writer, *sessions, io);
   if (!line.dry_run) {
-    if (!plan.old.empty() && !is_confirmed(line, sessions_of(plan), io)) {
-      return fail(io, {Errc::interrupted, "not removed"});
+    const auto confirmed = plan.old.empty() ? Result<void>() : confirm_removal(line, sessions_of(plan), io);
+    if (!confirmed) {
+      return fail(io, confirmed.error());
     }
     const Operations::Together together((*catalog)->operations(), "prune");
     remove_old(plan, *writer, retention, io);

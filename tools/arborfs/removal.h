@@ -11,8 +11,9 @@ namespace arborfs::cli {
 
 /// "ID (TITLE)", safe to show; without a title the first message, which can be read only before the session is removed.
 std::string described(const Listed& of);
-/// Asks the user at the terminal, once for all sessions. True if nothing needs to be asked.
-bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io);
+/// Asks the user at the terminal before sessions are removed, once for all. Does nothing if the command line says yes.
+/// Errors: interrupted if the user does not say yes, or cannot be asked because standard input is no terminal.
+Result<void> confirm_removal(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io);
 /// The stores to which sessions go back: those that the command line names, else the user's own, `more`, and those from
 /// which sessions were removed before.
 Result<StoreSet> stores_to_go_back(const CommandLine& line, std::vector<RemovedFrom> more = {});

@@ -197,18 +197,22 @@ std::vector<Trashed> removed_before(std::vector<Trashed> all, const std::optiona
   return all;
 }
 
-bool says_yes(Terminal& io) {
+/// `refusal` is what is said if the user does not say yes.
+Result<void> ask(const std::string& question, const std::string& refusal, Terminal& io) {
+  if (io.in == nullptr || !io.in_is_terminal) {
+    return {Errc::interrupted, refusal + ": standard input is no terminal at which to ask; give --yes"};
+  }
+  io.err << question << "? [y/N] " << std::flush;
   std::string answer;
   std::getline(*io.in, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
+  const bool is_yes = answer == "y" || answer == "Y" || answer == "yes";
+  return is_yes ? Result<void>() : Result<void>(Errc::interrupted, refusal);
 }
 
-bool is_deletion_confirmed(const CommandLine& line, std::size_t count, Terminal& io) {
-  if (count == 0 || line.yes || io.in == nullptr || !io.in_is_terminal) {
-    return true;
-  }
-  io.err << "delete " << counted(count, "session") << " from the trash for good? [y/N] " << std::flush;
-  return says_yes(io);
+Result<void> confirm_deletion(const CommandLine& line, std::size_t count, Terminal& io) {
+  return count == 0 || line.yes
+             ? Result<void>()
+             : ask("delete " + counted(count, "session") + " from the trash for good", "not deleted", io);
 }
 
 }  // namespace
@@ -217,19 +221,18 @@ std::string described(const Listed& of) {
   return visible_line(of.id, kShown) + in_parentheses(shown_title(session_name(*of.session, kTitleCharacters)));
 }
 
-bool is_confirmed(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
-  if (line.force || line.yes || io.in == nullptr || !io.in_is_terminal) {
-    return true;
+Result<void> confirm_removal(const CommandLine& line, const std::vector<Listed>& sessions, Terminal& io) {
+  if (line.force || line.yes) {
+    return {};
   }
   if (sessions.size() == 1) {
-    io.err << "remove session " << described(sessions.front()) << "? [y/N] " << std::flush;
-  } else {
-    for (const auto& of : sessions) {
-      io.err << "  " << described(of) << "\n";
-    }
-    io.err << "remove these " << sessions.size() << " sessions? [y/N] " << std::flush;
+    return ask("remove session " + described(sessions.front()), "not removed", io);
   }
-  return says_yes(io);
+  std::string all;
+  for (const auto& of : sessions) {
+    all += "  " + described(of) + "\n";
+  }
+  return ask(all + "remove these " + std::to_string(sessions.size()) + " sessions", "not removed", io);
 }
 
 Result<StoreSet> stores_to_go_back(const CommandLine& line, std::vector<RemovedFrom> more) {
@@ -282,8 +285,8 @@ int run_rm(const CommandLine& line, Terminal& io) {
   if (status != kDone) {
     return status;
   }
-  if (!is_confirmed(line, sessions, io)) {
-    return fail(io, {Errc::interrupted, "not removed"});
+  if (const auto confirmed = confirm_removal(line, sessions, io); !confirmed) {
+    return fail(io, confirmed.error());
   }
   const bool is_one = line.sessions.size() == 1;
   auto rows = JsonText::lines();
@@ -315,8 +318,8 @@ int run_trash(const CommandLine& line, Terminal& io) {
     print_trash(chosen, line.json, all.empty() ? kEmpty : "nothing in the trash was removed so long ago", io);
     return kDone;
   }
-  if (!line.dry_run && !is_deletion_confirmed(line, chosen.size(), io)) {
-    return fail(io, {Errc::interrupted, "not deleted"});
+  if (const auto confirmed = line.dry_run ? Result<void>() : confirm_deletion(line, chosen.size(), io); !confirmed) {
+    return fail(io, confirmed.error());
   }
   const auto stores = stores_to_go_back(line);
   if (!stores) {

@@ -57,7 +57,7 @@ TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
   EXPECT_THAT(out(), HasSubstr("would remove " + id_of(4) + " (words)\n"));
   EXPECT_THAT(out(), HasSubstr("3 sessions would be removed, 3 kept: 1 young, 1 of the newest 2, 1 labelled\n"));
   EXPECT_EQ(left(), "01234");
-  EXPECT_EQ(run({"prune", "--keep-count=2"}), kDone) << err();
+  EXPECT_EQ(run({"prune", "-y", "--keep-count=2"}), kDone) << err();
   EXPECT_THAT(out(), HasSubstr("removed " + id_of(4) + " (words)\n"));
   EXPECT_THAT(out(), HasSubstr("3 sessions removed, 3 kept: 1 young, 1 of the newest 2, 1 labelled\n"));
   EXPECT_EQ(left(), "01");
@@ -65,7 +65,7 @@ TEST_F(CommandPruneTest, OldSessionsGoToTheTrashAndLabelledOnesStay) {
   EXPECT_THAT(out(), HasSubstr("  words  ")) << "the first message of a session without a title";
   EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
   EXPECT_EQ(left().size(), 3U);
-  EXPECT_EQ(run({"prune", "--keep-count=0", "--labelled", "--json"}), kDone) << err();
+  EXPECT_EQ(run({"prune", "-y", "--keep-count=0", "--labelled", "--json"}), kDone) << err();
   EXPECT_EQ(left(), "");
   EXPECT_TRUE(fs::exists(log()));
   EXPECT_EQ(result()["dryRun"], "false");
@@ -104,7 +104,8 @@ TEST_F(CommandPruneTest, OptionsSelectSessions) {
   EXPECT_EQ(run({"prune", "--keep-count=0", "--project=nowhere"}), kFailed);
   EXPECT_EQ(run({"prune", "--keep-days=-1"}), kUsage);
   EXPECT_EQ(left(), "01234");
-  EXPECT_EQ(run({"prune", "--keep-count=0", "--keep-days=102", "--agent=omp", "--project=" + store.root()}), kDone)
+  EXPECT_EQ(run({"prune", "-y", "--keep-count=0", "--keep-days=102", "--agent=omp", "--project=" + store.root()}),
+            kDone)
       << err();
   EXPECT_EQ(left(), "01");
 }
@@ -127,6 +128,20 @@ TEST_F(CommandPruneTest, OnATerminalTheUserIsAskedOnce) {
   EXPECT_EQ(left(), "01234");
   EXPECT_EQ(run({"prune", "--keep-count=0", "--yes"}), kDone) << err();
   EXPECT_EQ(left(), "1");
+}
+
+TEST_F(CommandPruneTest, WithoutATerminalNothingIsRemovedUnasked) {
+  terminal.type("n\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"prune", "--keep-count=0"}, {"rm", id_of(0)}}) {
+    EXPECT_EQ(run(words), kFailed);
+    EXPECT_THAT(err(), HasSubstr("arborfs: not removed: standard input is no terminal at which to ask; give --yes"));
+    EXPECT_EQ(left(), "01234");
+  }
+  EXPECT_EQ(run({"rm", "-y", id_of(0)}), kDone) << err();
+  EXPECT_EQ(run({"trash", "empty"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("arborfs: not deleted: standard input is no terminal"));
+  EXPECT_EQ(run({"restore", "latest"}), kDone) << err();
 }
 
 /// A user who takes time before the answer.

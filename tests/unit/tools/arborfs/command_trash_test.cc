@@ -61,7 +61,7 @@ TEST_F(CommandTrashTest, F9RestoreUndoesRm) {
   const auto before = files_below(store.sessions());
   ASSERT_THAT(before, SizeIs(4));
   const auto written = fs::last_write_time(log());
-  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", kId}), kDone) << err();
   EXPECT_THAT(out(), StartsWith("removed; to bring it back: arborfs restore "));
   EXPECT_THAT(files_below(store.sessions()), IsEmpty());
   const std::string name = removed_name();
@@ -77,7 +77,7 @@ TEST_F(CommandTrashTest, F9RestoreUndoesRm) {
 
 TEST_F(CommandTrashTest, RestoreRecreatesAMissingFolder) {
   const auto before = files_below(store.sessions());
-  EXPECT_EQ(run({"rm", kId, "--json"}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", kId, "--json"}), kDone) << err();
   EXPECT_EQ(result()["session"], kId);
   const std::string name = result()["trashed"];
   fs::remove_all(store.sessions() / kFolder);
@@ -92,10 +92,10 @@ TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
   EXPECT_EQ(out(), "the trash is empty\n");
   expect_refused({"restore", "latest"}, "the trash is empty\n");
   EXPECT_EQ(run({"title", kId, "Kites"}), kDone);
-  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", kId}), kDone) << err();
   const std::string name = removed_name();
   write(TempStore::header(kId, store.root()) + "\n");
-  EXPECT_EQ(run({"rm", "latest"}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", "latest"}), kDone) << err();
   const std::string second = removed_name();
   EXPECT_EQ(run({"restore"}), kDone);
   std::istringstream table(out());
@@ -124,7 +124,7 @@ TEST_F(CommandTrashTest, RestoreListsAndSelectsTrashedSessions) {
 }
 
 TEST_F(CommandTrashTest, RestoreTakesTheIdThatRmTook) {
-  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", kId}), kDone) << err();
   EXPECT_EQ(run({"restore", std::string(kId).substr(0, 8)}), kDone) << err();
   EXPECT_THAT(lines_of(log()), ::testing::Not(::testing::IsEmpty()));
 }
@@ -158,7 +158,7 @@ TEST_F(CommandTrashTest, TrashOnAnotherFileSystemKeepsEverything) {
   fs::last_write_time(log(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   const auto written = fs::last_write_time(log());
   const auto before = files_below(store.sessions());
-  EXPECT_EQ(run({"rm", kId}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", kId}), kDone) << err();
   EXPECT_THAT(files_below(store.sessions()), IsEmpty());
   const std::string name = removed_name();
   const fs::path artifacts = store.sessions() / kFolder / kName;
@@ -180,7 +180,7 @@ TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
     store.write(kFolder, "2026-02-16T10-20-30-000Z_" + id, TempStore::header(id, "/home/dev/kite") + "\n");
   }
   const auto before = files_below(store.sessions());
-  EXPECT_EQ(run({"rm", "bbbb", "nosuch", "cccc", "neither"}), kFailed);
+  EXPECT_EQ(run({"rm", "-y", "bbbb", "nosuch", "cccc", "neither"}), kFailed);
   EXPECT_THAT(err(), AllOf(HasSubstr("'nosuch'"), HasSubstr("'neither'")));
   EXPECT_EQ(files_below(store.sessions()), before) << "nothing is removed unless all are found";
   terminal.io.in_is_terminal = true;
@@ -190,7 +190,7 @@ TEST_F(CommandTrashTest, RmTakesSeveralSessionsOrNone) {
               AllOf(HasSubstr("  bbbb (no conversation)\n  cccc (no conversation)\nremove these 2 sessions? [y/N]")));
   EXPECT_EQ(files_below(store.sessions()), before);
   terminal.type("y\n");
-  EXPECT_EQ(run({"rm", "bbbb", "cccc", "bbbb", "--json"}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", "bbbb", "cccc", "bbbb", "--json"}), kDone) << err();
   json::Document removed;
   ASSERT_TRUE(json::parse(out(), removed)) << out();
   ASSERT_EQ(removed.Size(), 2U) << "each once";
@@ -206,7 +206,7 @@ TEST_F(CommandTrashTest, EmptyDeletesWhatIsInTheTrash) {
   for (const std::string id : {"bbbb", "cccc"}) {
     store.write(kFolder, "2026-02-16T10-20-30-000Z_" + id, TempStore::header(id, "/home/dev/kite") + "\n");
   }
-  EXPECT_EQ(run({"rm", "bbbb", "cccc"}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", "bbbb", "cccc"}), kDone) << err();
   const fs::path trash = fs::path(store.root()) / "data" / "arborfs" / "trash";
   const auto before = files_below(trash);
   EXPECT_EQ(run({"trash", "list"}), kDone);
@@ -233,7 +233,7 @@ TEST_F(CommandTrashTest, EmptyDeletesWhatIsInTheTrash) {
 
 TEST_F(CommandTrashTest, EmptyGoesOnAfterASessionThatIsBeingRestored) {
   store.write(kFolder, "2026-02-16T10-20-30-000Z_bbbb", TempStore::header("bbbb", "/home/dev/kite") + "\n");
-  EXPECT_EQ(run({"rm", kId, "bbbb"}), kDone) << err();
+  EXPECT_EQ(run({"rm", "-y", kId, "bbbb"}), kDone) << err();
   EXPECT_EQ(run({"trash", "--json"}), kDone);
   json::Document list;
   ASSERT_TRUE(json::parse(out(), list)) << out();
@@ -241,11 +241,11 @@ TEST_F(CommandTrashTest, EmptyGoesOnAfterASessionThatIsBeingRestored) {
   const fs::path files = fs::path(store.root()) / "data" / "arborfs" / "trash" / name / "files";
   const int held = ::open(files.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(::flock(held, LOCK_EX), 0);
-  EXPECT_EQ(run({"trash", "empty"}), kFailed);
+  EXPECT_EQ(run({"trash", "empty", "-y"}), kFailed);
   EXPECT_THAT(err(), AllOf(HasSubstr(name), HasSubstr("another process is removing or restoring the session")));
   EXPECT_EQ(out(), "1 session deleted from the trash\n");
   ::close(held);
-  EXPECT_EQ(run({"trash", "empty"}), kDone) << err();
+  EXPECT_EQ(run({"trash", "empty", "-y"}), kDone) << err();
 }
 
 TEST_F(CommandTrashTest, RmContinuesAfterARefusedSession) {
@@ -254,7 +254,7 @@ TEST_F(CommandTrashTest, RmContinuesAfterARefusedSession) {
   ASSERT_GE(descriptor, 0);
   const ::arborfs::testing::Child writer([] { ::pause(); });
   ::close(descriptor);  // now open for writing only in the child: live
-  EXPECT_EQ(run({"rm", kId, "bbbb"}), kFailed);
+  EXPECT_EQ(run({"rm", "-y", kId, "bbbb"}), kFailed);
   EXPECT_THAT(err(), StartsWith("arborfs: " + std::string(kId) + " (first words): "));
   EXPECT_THAT(out(), StartsWith("removed; "));
   EXPECT_TRUE(fs::exists(log()));
@@ -320,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(CommandTrashOfFamilies, RmTakesASessionAndOneThatItStarted) {
   const std::string before = listed();
-  EXPECT_EQ(run({"rm", "--json", starter_, child_}), kDone) << terminal_.err.str();
+  EXPECT_EQ(run({"rm", "-y", "--json", starter_, child_}), kDone) << terminal_.err.str();
   json::Document removed;
   ASSERT_TRUE(json::parse(terminal_.out.str(), removed)) << terminal_.out.str();
   ASSERT_EQ(removed.Size(), 2U);
@@ -328,7 +328,7 @@ TEST_P(CommandTrashOfFamilies, RmTakesASessionAndOneThatItStarted) {
   EXPECT_EQ(json::string_member(removed[1], "session"), child_);
   EXPECT_EQ(json::string_member(removed[0], "trashed"), json::string_member(removed[1], "trashed"));
   EXPECT_EQ(restored(), before) << "one restore brings both back";
-  EXPECT_EQ(run({"rm", starter_, child_}), kDone) << terminal_.err.str();
+  EXPECT_EQ(run({"rm", "-y", starter_, child_}), kDone) << terminal_.err.str();
   EXPECT_THAT(terminal_.out.str(), AllOf(StartsWith("removed; to bring it back: arborfs restore "),
                                          EndsWith("\n" + child_ + " was removed with " + starter_ + "\n")));
   EXPECT_EQ(restored(), before);
@@ -336,7 +336,7 @@ TEST_P(CommandTrashOfFamilies, RmTakesASessionAndOneThatItStarted) {
 
 TEST_P(CommandTrashOfFamilies, RmTakesThemInTheOtherOrder) {
   const std::string before = listed();
-  EXPECT_EQ(run({"rm", child_, starter_}), kDone) << terminal_.err.str();
+  EXPECT_EQ(run({"rm", "-y", child_, starter_}), kDone) << terminal_.err.str();
   EXPECT_NE(restored(), before) << "they are in the trash one by one";
   EXPECT_EQ(restored(), before);
 }

@@ -46,7 +46,7 @@ TEST_F(CommandUndo, EveryVerbIsTakenBack) {
   expect_undone({"branch", kId, "e1e1e1e1", "a summary"}, "branch");
   expect_undone({"fork", kId}, "fork");
   expect_undone({"new", store.root()}, "new");
-  expect_undone({"rm", kId}, "rm");
+  expect_undone({"rm", "-y", kId}, "rm");
   expect_undone({"tag", kId, "blue"}, "tags");
   ASSERT_EQ(run({"tag", kId}), kDone);
   EXPECT_EQ(out(), "");
@@ -91,7 +91,7 @@ TEST_F(CommandUndo, AForkIsTakenBackBehindWhatWasChangedInIt) {
 }
 
 TEST_F(CommandUndo, ARestoredSessionGoesBackToTheTrash) {
-  ASSERT_EQ(run({"rm", kId}), kDone);
+  ASSERT_EQ(run({"rm", "-y", kId}), kDone);
   ASSERT_EQ(run({"restore", "--agent-dir=" + store.root(), "latest"}), kDone) << err();
   ASSERT_EQ(run({"undo"}), kDone) << err();
   EXPECT_FALSE(fs::exists(log()));
@@ -121,7 +121,7 @@ TEST_F(CommandUndo, APruneOfManyIsOneOperation) {
 TEST_F(CommandUndo, TheListSaysWhatIsTakenBackAndWhatCannotBe) {
   ASSERT_EQ(run({"append", kId, "more words"}), kDone);
   ASSERT_EQ(run({"undo"}), kDone) << err();
-  ASSERT_EQ(run({"rm", kId}), kDone);
+  ASSERT_EQ(run({"rm", "-y", kId}), kDone);
   ASSERT_EQ(run({"trash", "empty", "-y"}), kDone) << err();
   ASSERT_EQ(run({"undo", "--list"}), kDone);
   EXPECT_THAT(out(), AllOf(HasSubstr("append"), HasSubstr("taken back\n"),

@@ -173,7 +173,7 @@ TEST_F(CommandWriteTest, PossiblyLiveSessionsNeedForce) {
                                                           {"branch", kId, "#1", "tried"},
                                                           {"label", kId, "#1"},
                                                           {"title", kId, "new"},
-                                                          {"rm", kId}};
+                                                          {"rm", "-y", kId}};
   for (const auto& words : commands) {
     expect_refused(words,
                    "the session may be live: omp (process " + std::to_string(omp.pid()) + ") was started with it");
