@@ -42,7 +42,9 @@ std::string heading_words(std::string_view text, std::size_t columns) {
   return words;
 }
 
-std::string heading_of(const LogIndex& index, Ordinal ordinal) {
+}  // namespace
+
+std::string entry_heading(const LogIndex& index, Ordinal ordinal) {
   std::string heading = "## " + heading_words(index.role(ordinal), kHeadingWord);
   const std::string time = clock_time(index.entry(ordinal).timestamp_ms);
   if (!time.empty()) {
@@ -54,6 +56,8 @@ std::string heading_of(const LogIndex& index, Ordinal ordinal) {
   }
   return heading + "\n\n";
 }
+
+namespace {
 
 /// The line about what lies between an entry and those above it; "" for nothing.
 std::string break_line(const PeopleStep& step) {
@@ -103,7 +107,7 @@ std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::v
       continue;
     }
     steps.push_back({step.ordinal, index.entry(step.ordinal), index.length(step.ordinal), parts.text_size(step.ordinal),
-                     breaks + heading_of(index, step.ordinal),
+                     breaks + entry_heading(index, step.ordinal),
                      parts.image_links ? parts.image_links(step.ordinal) : ""});
     breaks.clear();
   }

@@ -37,6 +37,8 @@ struct TranscriptParts {
 /// A link to an image in the folder `images`, which ends in '/', and a blank line.
 std::string image_link(const LogIndex& index, const ImageRef& image, std::string_view images);
 /// Copies a path out of the index. A break before an entry that is not shown stands before the next one that is.
+/// The heading of an entry in a transcript, with a blank line: its role, local time and id.
+std::string entry_heading(const LogIndex& index, Ordinal ordinal);
 std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<PeopleStep>& path,
                                              const TranscriptParts& parts);
 /// For each step a line for each break, `## user · 2026-02-16 10:20:30 +0100 · a1b2c3d4`, the text, links to the

@@ -96,6 +96,11 @@ Result<void> check_role(const Catalog& catalog, const Query& query) {
     listed.push_back(shown(role));
   }
   listed.resize(std::min(listed.size(), kMostListed));
+  if (wanted == "thinking" || wanted == "reasoning") {
+    return {Errc::invalid_argument,
+            "reasoning is a part of what the assistant says, and no role of entries; 'arborfs text SESSION --role "
+            "thinking' prints that of a session"};
+  }
   return {Errc::invalid_argument, "no entry has the role '" + shown(query.role) + "'" +
                                       (listed.empty() ? "" : "; there are entries of " + join_words(listed)) +
                                       did_you_mean(nearest(query.role, listed))};

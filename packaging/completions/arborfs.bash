@@ -157,7 +157,9 @@ _arborfs() {
       return
       ;;
     --role)
-      mapfile -t COMPREPLY < <(compgen -W 'user assistant tool summary system' -- "$cur")
+      options='user assistant tool summary system'
+      [[ $verb == text ]] && options+=' thinking'
+      mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
       return
       ;;
     --since | --until)
@@ -197,7 +199,7 @@ _arborfs() {
     history) options='--json --color --store --agent-dir --limit --project --agent --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     show | tree) options='--json --color --store --agent-dir --help' ;;
-    text) options='--json --color --store --agent-dir --code --branch --help' ;;
+    text) options='--json --color --store --agent-dir --code --role --branch --help' ;;
     files | commands | changes) options='--json --store --agent-dir --branch --children --help' ;;
     stats) options='--json --color --store --agent-dir --by --since --until --in --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --list --force --project --agent --help' ;;

@@ -131,6 +131,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from search" -l path -r -d 'Only 
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l title -x -d 'Only sessions whose title contains this'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l since -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'Only entries since'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l until -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'Only entries before'
+complete -c arborfs -n "__fish_seen_subcommand_from text" -l role -x -a 'user assistant tool summary system thinking' -d 'Print only the texts of this role'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l role -x -a 'user assistant tool summary system' -d 'Only entries of this role'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l tool -x -d 'Only entries that call this tool'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search" -l label -x -d 'Only entries with this label'

@@ -47,7 +47,7 @@ struct CommandLine {
   std::string title;  // search: the filters with these names
   std::string tag;    // ls too
   std::string path;
-  std::string role;
+  std::string role;  // text too
   std::string tool;
   std::string label;   // ls too
   bool print = false;  // resume

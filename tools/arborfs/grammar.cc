@@ -269,8 +269,14 @@ void Grammar::add_reading() {
   CLI::App* text = coloured(add_with_session(
       "text", run_text, "Print the transcript up to the leaf, or the text of one entry", Access::look));
   CLI::Option* entry = add_entry(text);
-  text->add_flag("--code", into_.code,
-                 "Print only the fenced code blocks: of ENTRY, else of the last answer that has any");
+  CLI::Option* code = text->add_flag(
+      "--code", into_.code, "Print only the fenced code blocks: of ENTRY, else of the last answer that has any");
+  text->add_option("--role", into_.role,
+                   "Print only the texts of this role, such as user or assistant, or only the reasoning: thinking")
+      ->option_text("ROLE")
+      ->check(needs("a role"))
+      ->excludes(code)
+      ->excludes(entry);
   add_branch(text, "Take the branch that ends at this entry, such as show names it")->excludes(entry);
   add_work("files", run_files, "List the files that the tools of a session read, edited and wrote",
            "Only by calls on the branch that ends at this entry; default: on all branches");

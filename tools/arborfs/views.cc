@@ -2,10 +2,15 @@
 
 #include "core/entry/views.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <unordered_map>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/suggestion.h"
+#include "core/base/words.h"
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
@@ -171,14 +176,18 @@ Result<Ordinal> find_branch(const Session& session, const std::string& spelled) 
   return find_entry(session, spelled == "current" ? "" : spelled);
 }
 
+/// What an entry says, without reasoning and calls of tools.
+constexpr std::array kSaid{TurnPart::Kind::text, TurnPart::Kind::tool_result};
+constexpr std::array kThought{TurnPart::Kind::reasoning};
+
 /// An entry and its text.
 struct SaidText {
   Ordinal ordinal = kNoEntry;
   std::string text;
 };
 
-/// The text that an entry says, without reasoning and calls of tools. Errors: stale, too_large; those of reading.
-Result<std::string> text_said(const Session& session, Ordinal ordinal) {
+/// The texts of these kinds in an entry, each with a line feed. Errors: stale, too_large; those of reading.
+Result<std::string> text_said(const Session& session, Ordinal ordinal, std::span<const TurnPart::Kind> kinds) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
   const Entry entry = index.entry(ordinal);
@@ -193,8 +202,8 @@ Result<std::string> text_said(const Session& session, Ordinal ordinal) {
   std::string text;
   for (const Turn& turn : turns) {
     for (const TurnPart& part : turn.parts) {
-      const bool is_text = part.kind == TurnPart::Kind::text || part.kind == TurnPart::Kind::tool_result;
-      text += is_text ? part.text + "\n" : "";
+      const bool is_meant = std::find(kinds.begin(), kinds.end(), part.kind) != kinds.end();
+      text += is_meant ? part.text + "\n" : "";
     }
   }
   return text;
@@ -209,7 +218,7 @@ Result<SaidText> last_code(const Session& session, Ordinal leaf) {
     std::erase_if(answers, [&](Ordinal step) { return !guard.index().is_assistant(step); });
   }
   for (auto at = answers.rbegin(); at != answers.rend(); ++at) {
-    ASSIGN_OR_RETURN(auto text, text_said(session, *at));
+    ASSIGN_OR_RETURN(auto text, text_said(session, *at, kSaid));
     if (!code_blocks(text).empty()) {
       return SaidText{*at, std::move(text)};
     }
@@ -229,8 +238,95 @@ Result<SaidText> entry_of_code(const CommandLine& line, const Session& session) 
   if (ordinal == kNoEntry) {
     return no_entry_in(session);
   }
-  ASSIGN_OR_RETURN(auto text, text_said(session, ordinal));
+  ASSIGN_OR_RETURN(auto text, text_said(session, ordinal, kSaid));
   return SaidText{ordinal, std::move(text)};
+}
+
+constexpr std::size_t kRoleCharacters = 40;
+constexpr std::string_view kThinking = "thinking";  // no role of an entry, but a part of what the assistant says
+
+/// The entries of a branch that have the role, or the agent's own word for it. Errors: not_found if none has.
+Result<std::vector<Ordinal>> entries_of_role(const LogIndex& index, Ordinal end, const std::string& role) {
+  std::vector<Ordinal> entries = people_entries(index, end);
+  if (role == kThinking) {
+    return entries;
+  }
+  std::vector<std::string> roles;
+  for (const Ordinal entry : entries) {
+    if (std::find(roles.begin(), roles.end(), index.role(entry)) == roles.end()) {
+      roles.emplace_back(index.role(entry));
+    }
+  }
+  std::erase_if(entries, [&](Ordinal entry) { return index.role(entry) != role && index.name(entry) != role; });
+  if (entries.empty()) {
+    roles.emplace_back(kThinking);
+    return Error{Errc::not_found, "no entry of the branch has the role '" + visible_line(role, kRoleCharacters) +
+                                      "'; there are " + join_words(roles) + did_you_mean(nearest(role, roles))};
+  }
+  return entries;
+}
+
+/// An entry of a role, copied so that no lock is held while it is read.
+struct RoleEntry {
+  Ordinal ordinal = kNoEntry;
+  std::string heading;
+  JsonText json;
+};
+
+Result<std::vector<RoleEntry>> role_entries(const Session& session, Ordinal end, const std::string& role) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const LogIndex& index = guard.index();
+  ASSIGN_OR_RETURN(const auto ordinals, entries_of_role(index, end, role));
+  std::vector<RoleEntry> entries;
+  for (const Ordinal ordinal : ordinals) {
+    entries.push_back({ordinal, entry_heading(index, ordinal), entry_json(index, ordinal)});
+  }
+  return entries;
+}
+
+/// The reasoning in an entry, "" without any, or its text. Errors: stale; those of reading.
+Result<std::string> text_of_role(const Session& session, Ordinal ordinal, const std::string& role) {
+  if (role == kThinking) {
+    ASSIGN_OR_RETURN(const auto thought, text_said(session, ordinal, kThought));
+    return visible(thought);
+  }
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  const Entry& entry = guard.index().entry(ordinal);
+  return read_text(*session.format().renderer, *guard.log(), entry.type, entry.offset, guard.index().length(ordinal));
+}
+
+/// The texts of one role on a branch, or only the reasoning, below the headings of a transcript.
+int print_role(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::index, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const Session& session = *opened->of.session;
+  const auto end = find_branch(session, line.branch);
+  auto entries = end ? role_entries(session, *end, line.role) : Result<std::vector<RoleEntry>>(end.error());
+  if (!entries) {
+    return fail(io, entries.error());
+  }
+  auto rows = JsonText::lines();
+  Content content;
+  for (RoleEntry& entry : *entries) {
+    const auto text = text_of_role(session, entry.ordinal, line.role);
+    if (!text) {
+      return fail(io, text.error());
+    }
+    if (!text->empty()) {
+      rows.item_json(entry.json.add("text", *text).str());
+      content.add_text(entry.heading + *text + "\n");
+    }
+  }
+  if (content.size() == 0) {
+    return fail(io, {Errc::not_found, "the branch has no reasoning; agents keep what their models return of it"});
+  }
+  if (line.json) {
+    io.out << terminal_safe_json(rows.str()) << "\n";
+    return kDone;
+  }
+  return print_content(content, Form{.coloured = io.has_colour()}, io);
 }
 
 std::string code_json(const Opened& opened, Ordinal ordinal, const std::vector<CodeBlock>& blocks) {
@@ -304,6 +400,9 @@ int run_context(const CommandLine& line, Terminal& io) {
 int run_text(const CommandLine& line, Terminal& io) {
   if (line.code) {
     return print_code(line, io);
+  }
+  if (!line.role.empty()) {
+    return print_role(line, io);
   }
   const bool whole = line.entry.empty();
   const ViewRow& view = !line.branch.empty() ? item_views::branch_transcript

@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class CommandAgentsTest : public ::testing::Test {
  protected:
@@ -45,6 +46,24 @@ TEST_F(CommandAgentsTest, ShowTellsTheUsageThatTheAgentKeeps) {
   EXPECT_THAT(of("codex", {"show", "019c6bf1"}), EndsWith("usage      5,200 in, 106 out, 2,200 read from the cache\n"));
   EXPECT_THAT(of("goat", {"show", "733d6541"}), EndsWith("usage      cost 0.0019\n"));
   EXPECT_THAT(of("claude", {"show", "3de02c36"}), HasSubstr("0 written to the cache, cost 0.0312\n"));
+}
+
+TEST_F(CommandAgentsTest, TextPrintsTheTextsOfOneRole) {
+  const std::string whole = of("claude", {"text", "3de02c36"});
+  const std::string thoughts = of("claude", {"text", "3de02c36", "--role=thinking"});
+  EXPECT_THAT(thoughts, AllOf(StartsWith("## assistant · "), Not(HasSubstr("## user"))));
+  EXPECT_LT(thoughts.size(), whole.size() / 2);
+  EXPECT_THAT(of("claude", {"text", "3de02c36", "--role=user"}),
+              AllOf(StartsWith("## user · "), Not(HasSubstr("## assistant"))));
+  json::Document rows;
+  ASSERT_TRUE(json::parse(of("claude", {"text", "3de02c36", "--role=thinking", "--json"}), rows));
+  EXPECT_THAT(thoughts, HasSubstr(json::string_member(rows[0], "text").value_or("?")));
+  const std::string store = "--store=claude=" + std::string(tests::kSourceDir) + "/tools/samples/claude";
+  EXPECT_EQ(terminal.run({"text", "3de02c36", "--role=asistant", store}), kFailed);
+  EXPECT_THAT(terminal.err.str(), AllOf(HasSubstr("no entry of the branch has the role 'asistant'; there are "),
+                                        HasSubstr("did you mean 'assistant'")));
+  EXPECT_EQ(terminal.run({"search", "role:thinking", store}), kFailed);
+  EXPECT_THAT(terminal.err.str(), HasSubstr("arborfs text SESSION --role thinking"));
 }
 
 TEST_F(CommandAgentsTest, ShowTellsTimesInTheUsersZone) {
