@@ -208,10 +208,7 @@ class StartersWithCost {
   std::map<std::pair<std::uint8_t, std::string>, Known> known_;
 };
 
-}  // namespace
-
-Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
-  ASSIGN_OR_RETURN(const auto all, read_session(session, options, false));
+SessionUse use_of(const SessionSpent& all) {
   SessionUse use;
   for (const Spent& spent : all.messages) {
     use.row.add(addend_of(spent, all));
@@ -224,6 +221,18 @@ Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
     use.row.add(addend_of_cost(*all.whole_cost));
   }
   return use;
+}
+
+}  // namespace
+
+Result<SessionUse> use_of(const SessionPtr& session, const Options& options) {
+  ASSIGN_OR_RETURN(const auto all, read_session(session, options, false));
+  return use_of(all);
+}
+
+Result<SessionUse> use_as_read(const Session& session) {
+  ASSIGN_OR_RETURN(const auto all, session_spent(session, *Options().prices));
+  return use_of(all);
 }
 
 Result<Stats> gather(std::vector<Counted> sessions, const Options& options) {

@@ -21,6 +21,7 @@
 #include "core/views/session_changes.h"
 #include "core/views/session_facts.h"
 #include "core/views/session_work.h"
+#include "core/views/stats.h"
 #include "core/views/trajectory.h"
 
 namespace arborfs {
@@ -316,12 +317,17 @@ ContentResult make_tree(const ViewRequest& request) {
 }
 
 ContentResult make_usage(const ViewRequest& request) {
-  const auto guard = request.session.read();
-  if (!guard || !guard->has_details()) {
-    return session_changed();
+  std::string usage;
+  {
+    const auto guard = request.session.read();
+    if (!guard || !guard->has_details()) {
+      return session_changed();
+    }
+    const RecordRenderer& renderer = *request.session.format().renderer;
+    usage = renderer.usage_json(guard->details().usage(), guard->index().dialect());
   }
-  const RecordRenderer& renderer = *request.session.format().renderer;
-  return literal_content(renderer.usage_json(guard->details().usage(), guard->index().dialect()) + "\n");
+  ASSIGN_OR_RETURN(const auto use, stats::use_as_read(request.session));
+  return literal_content(stats::with_computed_cost(std::move(usage), use) + "\n");
 }
 
 ContentResult make_status(const ViewRequest& request) {
@@ -383,7 +389,7 @@ constexpr std::array kRows = {
     ViewRow{"commands.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_commands},
     ViewRow{"changes.diff", Depth::index, Validity::epoch, MadeFrom::entries, make_changes},
     ViewRow{"trajectory.json", Depth::details, Validity::epoch, MadeFrom::entries, make_trajectory},
-    ViewRow{"usage.json", Depth::details, Validity::epoch, MadeFrom::memory, make_usage, "usage"},
+    ViewRow{"usage.json", Depth::details, Validity::epoch, MadeFrom::entries, make_usage, "usage"},
     ViewRow{"status.json", Depth::details, Validity::text, MadeFrom::memory, make_status, "status"},
     ViewRow{"startup.json", Depth::head, Validity::text, MadeFrom::memory, make_startup, "startup.json", nullptr,
             nullptr, has_startup},

@@ -87,6 +87,21 @@ std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const
           {"computedCost", row.computed > 0 ? std::optional(rounded_cost(row.computed_cost)) : std::nullopt}};
 }
 
+std::string with_computed_cost(std::string usage, const SessionUse& use) {
+  if (use.row.computed == 0 || !usage.ends_with('}')) {
+    return usage;
+  }
+  usage.pop_back();
+  usage += usage.ends_with('{') ? "" : ",";
+  usage += "\"computedCost\":" + json::number_text(rounded_cost(use.row.computed_cost));
+  if (use.row.without_cost > 0) {
+    usage += ",\"messagesWithoutPrice\":" + std::to_string(use.row.without_cost);
+  }
+  usage += ",\"pricesOf\":";
+  json::stringify_string(date_of_prices(), usage);
+  return usage + "}";
+}
+
 std::string tsv(const Stats& stats, By by) {
   std::string text(kByNames.at(static_cast<std::size_t>(by)));
   for (const auto& [name, number] : numbers_of({})) {

@@ -106,6 +106,13 @@ struct SessionUse {
 };
 /// Errors: those of reading; interrupted once cancelled.
 Result<SessionUse> use_of(const SessionPtr& session, const Options& options = {});
+/// The same, as the session was read; needs Depth::index.
+Result<SessionUse> use_as_read(const Session& session);
+
+/// The numbers that an agent tells of a session (RecordRenderer::usage_json), and behind them what is none of the
+/// agent's: `computedCost`, the cost by prices of the messages of which it tells none, `messagesWithoutPrice`, how many
+/// of these have no price, and `pricesOf`, the date of the list; nothing if no cost is computed.
+std::string with_computed_cost(std::string usage, const SessionUse& use);
 
 /// A cost as it is printed as a number: sums of decimal fractions have noise in their last digits.
 double rounded_cost(double cost);

@@ -91,9 +91,10 @@ def test_files_and_commands_equal_a_count_over_the_raw_logs(case):
 
 
 def test_the_files_of_a_session_say_what_the_verbs_say(case):
-    """files.tsv, commands.txt and changes.diff in the mount are the output of the verbs; a shell accepts the commands
-    as a script."""
+    """files.tsv, commands.txt and changes.diff in the mount are the output of the verbs, usage.json is what `show` has,
+    with the computed cost; a shell accepts the commands as a script."""
     samples = copies(case)
+    computed = 0
     stores = [f"store={agent}={samples / agent}" for agent in AGENTS if agent != "omp"]
     with Mount(case, stores, agent_dir=samples / "omp") as mount:
         for folder in (mount / "by-id").iterdir():
@@ -104,6 +105,11 @@ def test_the_files_of_a_session_say_what_the_verbs_say(case):
                 equal(shown, run(samples / "arborfs", verb, name, env=case.environment).stdout, f"{name} {file}")
                 equal(os.stat(folder / file).st_size, len(shown), "size")
             subprocess.run(["bash", "-n", folder / "commands.txt"], check=True)
+            usage = json.loads((folder / "usage.json").read_text())
+            shown = json.loads(run(samples / "arborfs", "show", "--json", name, env=case.environment).stdout)
+            equal(shown["usage"], usage, name)
+            computed += "computedCost" in usage
+    assert computed > 0
 
 
 def test_by_file_has_the_sessions_that_touched_a_file(case):

@@ -334,8 +334,11 @@ int run_show(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  const Facts facts = gather(*opened);
+  Facts facts = gather(*opened);
   if (line.json) {
+    if (const auto use = stats::use_as_read(*opened->of.session); use && !facts.usage.empty()) {
+      facts.usage = stats::with_computed_cost(std::move(facts.usage), *use);
+    }
     print_json(facts, io);
     return kDone;
   }

@@ -220,6 +220,22 @@ TEST_F(CommandStatsOfClaude, CostsThatNobodyTellsAreComputedAndMarked) {
   EXPECT_THAT(terminal.err.str(), HasSubstr("~ marks a cost that is computed"));
 }
 
+TEST_F(CommandStatsOfClaude, TheUsageOfASessionHasTheComputedCostApart) {
+  write(1, row("m1", "claude-sonnet-4-5-20250929", kUsage) + row("m2", "kite-9", kUsage));
+  const std::vector<std::string> show{"show", "--json", "--store=claude=" + claude.root(), "latest"};
+  EXPECT_EQ(terminal.run(show), kDone);
+  json::Document shown;
+  ASSERT_TRUE(json::parse(terminal.out.str(), shown));
+  const json::Value& usage = *json::member(shown, "usage");
+  EXPECT_EQ(json::member(usage, "cost"), nullptr) << "the agent tells none";
+  EXPECT_EQ(json::number_member(usage, "computedCost"), kCost);
+  EXPECT_EQ(json::number_member(usage, "messagesWithoutPrice"), 1);
+  EXPECT_THAT(std::string(json::string_member(usage, "pricesOf").value_or("")), ::testing::StartsWith("20"));
+  write(1, row("m1", "claude-sonnet-4-5-20250929", kUsage), "0.25");
+  EXPECT_EQ(terminal.run(show), kDone);
+  EXPECT_THAT(terminal.out.str(), AllOf(HasSubstr("\"cost\":0.25"), Not(HasSubstr("computedCost"))));
+}
+
 TEST_F(CommandStatsOfClaude, AllSessionsAreOfThisHost) {
   write(1, row("m1", "claude-sonnet-4-5", kUsage));
   EXPECT_THAT(of_claude({"--by=host", "--json"}), HasSubstr("{\"host\":\"" + host_name() + "\",\"messages\":1,"));
