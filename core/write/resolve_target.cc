@@ -139,6 +139,14 @@ Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf,
   return found;
 }
 
+std::string target_name(const LogIndex& index, Ordinal ordinal) {
+  if (ordinal == kNoEntry) {
+    return "root";
+  }
+  const EntryId id = index.id(ordinal);
+  return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(ordinal);
+}
+
 Result<void> check_branch_end(const Session& session, Ordinal ordinal) {
   std::vector<Step> turn;
   std::shared_ptr<const LogSource> log;

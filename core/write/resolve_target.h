@@ -29,6 +29,10 @@ Ordinal named_entry(const LogIndex& index, Ordinal ordinal);
 /// other words. Errors: not_found if the path has no such message, or no entry has the name before a `^`.
 Result<std::optional<Ordinal>> find_by_word(const LogIndex& index, Ordinal leaf, std::string_view word);
 
+/// The id of an entry, or its number if it has no string for an id, as find_leaf_target() takes it; `root` for
+/// kNoEntry.
+std::string target_name(const LogIndex& index, Ordinal ordinal);
+
 /// Fails if a branch that ends at this entry would end in tool calls without results, which models refuse
 /// (FAILURES.md F27). Reads the entries from the last assistant message on. Errors: invalid_argument, and those of
 /// reading.

@@ -13,6 +13,7 @@
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
 #include "core/write/command_text.h"
+#include "core/write/resolve_target.h"
 
 namespace arborfs {
 
@@ -35,7 +36,8 @@ constexpr std::string_view kAppendUsage =
     "has the reason; for incomplete JSON it is only there, because shells ignore the result of close.\n";
 constexpr std::string_view kBranchUsage =
     "Write an entry to this file to move the leaf to it: an id, a prefix of it of at least four characters, #42, the\n"
-    "name of its file, a label, or root. Further lines are a summary of the abandoned branch.\n"
+    "name of its file, a label, last-user or last-assistant, the same with ^ for the entry before it, or root.\n"
+    "Further lines are a summary of the abandoned branch.\n"
     "As JSON: {\"target\":\"a1b2c3d4\",\"summary\":\"...\",\"pin\":true,\"force\":true}. Without a summary an agent "
     "continues\n"
     "there only after the next append; with \"pin\" an entry is written, so that it continues there at once.\n";
@@ -224,9 +226,18 @@ Result<void> refuse_entries(const Subject& subject, std::string_view summary) {
   return {};
 }
 
+/// The entry that a user names, as the writers know it: without the words that mean an entry only now, such as
+/// last-user^. Other names stay. Errors: those of find_by_word.
+Result<std::string> target_of(const Subject& subject, std::string_view spelled) {
+  RETURN_IF_ERROR(subject.session->refresh(Depth::index));
+  ASSIGN_OR_RETURN(const auto guard, subject.session->read_index());
+  ASSIGN_OR_RETURN(const auto meant, find_by_word(guard.index(), guard.leaf(), spelled));
+  return meant ? target_name(guard.index(), *meant) : std::string(spelled);
+}
+
 Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   if (!JsonCommand::is_one(text)) {
-    const std::string target(stripped(take_line(text)));
+    ASSIGN_OR_RETURN(const std::string target, target_of(subject, stripped(take_line(text))));
     RETURN_IF_ERROR(refuse_entries(subject, text));
     return answer_of(subject.session, writer.branch(subject.session, target, std::string(stripped(text))));
   }
@@ -237,7 +248,8 @@ Result<Answer> run_branch(Writer& writer, const Subject& subject, std::string_vi
   if (command->has("target") && command->has("leaf")) {
     return Error{Errc::invalid_argument, "target and leaf mean the same; give only one of them"};
   }
-  const std::string target = command->text(command->has("target") ? "target" : "leaf");
+  ASSIGN_OR_RETURN(const std::string target,
+                   target_of(subject, command->text(command->has("target") ? "target" : "leaf")));
   return answer_of(subject.session, writer.branch(subject.session, target, command->text("summary"), command->force(),
                                                   command->flag("pin")));
 }
@@ -248,7 +260,8 @@ Result<void> judge_branch(Writer& writer, const Subject& subject, const Incoming
   if (JsonCommand::is_one(text) || text.find('\n') == std::string_view::npos) {
     return {};
   }
-  return writer.check_branch(subject.session, std::string(stripped(take_line(text))));
+  ASSIGN_OR_RETURN(const std::string target, target_of(subject, stripped(take_line(text))));
+  return writer.check_branch(subject.session, target);
 }
 
 /// JSON that lacks only its line feed can be checked completely.
@@ -259,7 +272,7 @@ Result<void> judge_append(Writer& writer, const Subject& subject, const Incoming
   return incoming.is_whole ? writer.check_json(subject.session, incoming.text) : Result<void>();
 }
 
-std::vector<LabelChange> label_lines(std::string_view text) {
+Result<std::vector<LabelChange>> label_lines(const Subject& subject, std::string_view text) {
   std::vector<LabelChange> changes;
   while (!text.empty()) {
     const std::string_view line = stripped(take_line(text));
@@ -268,7 +281,8 @@ std::vector<LabelChange> label_lines(std::string_view text) {
     }
     const std::size_t space = line.find_first_of(" \t");
     const std::string_view label = space == std::string_view::npos ? "" : stripped(line.substr(space));
-    changes.push_back({std::string(line.substr(0, space)), std::string(label)});
+    ASSIGN_OR_RETURN(const std::string entry, target_of(subject, line.substr(0, space)));
+    changes.push_back({entry, std::string(label)});
   }
   return changes;
 }
@@ -278,10 +292,11 @@ Result<Answer> run_label(Writer& writer, const Subject& subject, std::string_vie
   bool force = false;
   if (JsonCommand::is_one(text)) {
     ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "label", "force"}));
-    changes.push_back({command.text("entry"), command.text("label")});
+    ASSIGN_OR_RETURN(const std::string entry, target_of(subject, command.text("entry")));
+    changes.push_back({entry, command.text("label")});
     force = command.force();
   } else {
-    changes = label_lines(text);
+    ASSIGN_OR_RETURN(changes, label_lines(subject, text));
   }
   if (changes.empty()) {
     return Error{Errc::invalid_argument,
@@ -361,12 +376,15 @@ Result<Answer> run_foreign_fork(Writer& writer, const Subject& subject, const Fo
 
 Result<Answer> run_fork(Writer& writer, const Subject& subject, std::string_view text, bool /*is_json*/) {
   std::string target(stripped(text));
+  if (!JsonCommand::is_one(text)) {
+    ASSIGN_OR_RETURN(target, target_of(subject, target));
+  }
   std::string title;
   bool force = false;
   if (JsonCommand::is_one(text)) {
     ASSIGN_OR_RETURN(const auto command, JsonCommand::parse(text, {"entry", "title", "force", "agent", "cwd", "full",
                                                                    "without", "withoutOutput"}));
-    target = command.text("entry");
+    ASSIGN_OR_RETURN(target, target_of(subject, command.text("entry")));
     title = command.text("title");
     force = command.force();
     std::string agent = command.text("agent");

@@ -196,7 +196,7 @@ _arborfs() {
     umount | completion | skill) options='--json --help' ;;
     ls) options='--json --color --store --agent-dir --sort --limit --project --agent --since --until --state --model --tag --label --cost --size --children --quiet --help' ;;
     search) options='--json --color --store --agent-dir --limit --project --agent --title --tag --path --since --until --role --tool --label --help' ;;
-    history) options='--json --color --store --agent-dir --limit --project --agent --help' ;;
+    history) options='--json --color --store --agent-dir --limit --project --agent --since --until --help' ;;
     tail) options='--json --store --agent-dir --all --help' ;;
     show | tree) options='--json --color --store --agent-dir --help' ;;
     text) options='--json --color --store --agent-dir --code --role --branch --help' ;;

@@ -130,6 +130,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from tag" -s d -l delete -x -d 'R
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l path -r -d 'Only sessions that touched this file'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l title -x -d 'Only sessions whose title contains this'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l since -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'Only entries since'
+complete -c arborfs -n "__fish_seen_subcommand_from history" -l since -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'List only prompts since'
+complete -c arborfs -n "__fish_seen_subcommand_from history" -l until -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'List only prompts before'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l until -x -a 'today yesterday this-week last-week this-month last-month 1d 1w' -d 'Only entries before'
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l role -x -a 'user assistant tool summary system thinking' -d 'Print only the texts of this role'
 complete -c arborfs -n "__fish_seen_subcommand_from search" -l role -x -a 'user assistant tool summary system' -d 'Only entries of this role'

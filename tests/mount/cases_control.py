@@ -271,6 +271,21 @@ def test_split_summary_is_one_entry(case):
               [("branch_summary", first, "Tried X,\nfailed")] * (len(text) + 1))
 
 
+def test_words_name_entries_of_the_branch(case):
+    """branch, label and fork take the words of the command line: last-user, and ^ for the entry before."""
+    with one_session(case) as (session, folder, _):
+        prompt = [entry for entry in session.entries if entry.get("message", {}).get("role") == "user"][-1]
+        (folder / "label").write_text("last-user asked\n")
+        equal(added(session)[-1]["targetId"], prompt["id"], "the label")
+        (folder / "branch").write_text("last-user^\n")
+        equal((folder / "branch").read_text(), f"{prompt['parentId'] or ''}\n", "the leaf")
+        with open(folder / "fork", "r+b", buffering=0) as fork:
+            fork.write(b"leaf\n")
+            copy = json.loads(fork.read())
+        names = os.listdir(folder.parent.parent.parent / "by-id" / copy["session"] / "entries")
+        assert not any(prompt["id"] in name for name in names), names
+
+
 def test_f5_write_to_a_live_session_fails_with_ebusy(case):
     """F5: while another process has the log open for writing, write(2) fails with EBUSY, also for text, and writes
     nothing, but a fork works. Once the log is closed, writes succeed at once."""

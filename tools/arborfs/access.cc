@@ -226,9 +226,9 @@ Result<SessionPtr> find_session(Catalog& catalog, const std::string& spelled) {
 std::string session_lines(std::vector<Listed> sessions) {
   const std::size_t left_out = sessions.size() - std::min(sessions.size(), kShownCandidates);
   sessions.resize(sessions.size() - left_out);
-  Table table({{""}, {""}, {""}});
+  Table table({{""}, {""}, {""}, {""}});
   for (const auto& of : sessions) {
-    table.add({of.id, of.project->name, session_name(*of.session, kTitleCharacters)});
+    table.add({of.id, time_words(of.mtime_ns), of.project->name, session_name(*of.session, kTitleCharacters)});
   }
   auto lines = table.lines(0);
   std::string all;

@@ -54,7 +54,7 @@ struct CommandLine {
   bool list = false;   // resume; undo
 
   std::string by;     // stats; "" for day
-  std::string since;  // stats, ls, search; a word of period.h
+  std::string since;  // stats, ls, search, history; a word of period.h
   std::string until;
   std::string period;  // instead of both
 

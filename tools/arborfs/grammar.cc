@@ -138,6 +138,12 @@ void Grammar::add_history() {
       ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
+  history->add_option("--since", into_.since, "Only prompts of this time or later: a date, yesterday, 12h, 3d, 2w")
+      ->option_text("TIME")
+      ->check(complain_of_date);
+  history->add_option("--until", into_.until, "Only prompts before this time; for a date, before its end")
+      ->option_text("TIME")
+      ->check(complain_of_date);
   add_project(history);
   history->add_option("-a,--agent", into_.agent, "Only prompts that were typed to this agent; for add, the agent")
       ->option_text("AGENT")

@@ -12,6 +12,7 @@
 #include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/os/state_dir.h"
+#include "core/search/period.h"
 #include "core/session/operations.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/choice.h"
@@ -74,19 +75,22 @@ Error no_history(const Stores& stores) {
 Prompts find_in_project(const Stores& stores, history::PromptQuery wanted, const std::string& word,
                         const std::string& home) {
   const MeantProject named(word);
+  const auto is_in_time = std::move(wanted.passes);
   for (std::optional<MeantProject> meant = named; meant; meant = meant->above()) {
     bool is_named = false;
     wanted.passes = [&](const Prompt& prompt) {
       const bool is_meant = meant->is(names::project_name(prompt.cwd, home), prompt.cwd);
       is_named = is_named || is_meant;
-      return is_meant;
+      return is_meant && is_in_time(prompt);
     };
     Prompts exact = history::find_prompts(stores, wanted);
     if (is_named) {
       return exact;
     }
   }
-  wanted.passes = [&](const Prompt& prompt) { return named.is_part_of(names::project_name(prompt.cwd, home)); };
+  wanted.passes = [&](const Prompt& prompt) {
+    return is_in_time(prompt) && named.is_part_of(names::project_name(prompt.cwd, home));
+  };
   return history::find_prompts(stores, wanted);
 }
 
@@ -97,6 +101,12 @@ Prompts find(const CommandLine& line, const Stores& stores, Terminal& io) {
     wanted.words.insert(wanted.words.end(), words.begin(), words.end());
   }
   wanted.limit = line.limit.value_or(io.out_is_terminal && !line.json ? kPromptsOnTerminal : 0);
+  const auto since = start_of(line.since);
+  const auto until = end_of(line.until);
+  wanted.passes = [since, until](const Prompt& prompt) {
+    const std::int64_t at = printable(prompt.time_s) * 1000;
+    return (!since || at >= *since) && (!until || at < *until);
+  };
   return line.project.empty() ? history::find_prompts(stores, wanted)
                               : find_in_project(stores, std::move(wanted), line.project, home_of(io));
 }
@@ -156,8 +166,8 @@ std::string text_to_add(const CommandLine& line, Terminal& io) {
 }
 
 int add(const CommandLine& line, Terminal& io) {
-  if (line.limit || !line.project.empty()) {
-    return misused(io, "history", "'history add' has neither --limit nor --project");
+  if (line.limit || !line.project.empty() || !line.since.empty() || !line.until.empty()) {
+    return misused(io, "history", "'history add' has neither --limit nor --project, --since and --until");
   }
   if (line.query.size() == 1 && io.in_is_terminal) {
     return misused(io, "history", "a prompt is needed: after 'add', or on standard input");

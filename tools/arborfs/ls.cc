@@ -466,6 +466,9 @@ int run_ls(const CommandLine& line, Terminal& io) {
   if (!line.json && shows_cost(line)) {
     explain_costs_of(rows, io);
   }
+  if (rows.empty() && !line.json && !line.state.empty() && io.err_is_terminal) {
+    io.err << "no session is " << line.state << " now; 'arborfs ls' lists all\n";
+  }
   if (left_out > 0 && io.err_is_terminal) {
     io.err << counted(left_out, is_sorted ? "more session" : "older session") << " not shown; -n 0 shows all\n";
   }

@@ -8,9 +8,11 @@
 #include "core/os/state_dir.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/json_text.h"
+#include "tools/arborfs/pager.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/removal.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
@@ -32,6 +34,37 @@ std::string next_to_undo(const Operations& operations) {
   return "";
 }
 
+std::string state_words(const OperationGroup& group) {
+  const std::string cannot = group.cannot();
+  return group.is_undone ? "taken back" : cannot.empty() ? "" : "cannot be taken back: " + cannot;
+}
+
+void print_table(const std::vector<OperationGroup>& groups, Terminal& io) {
+  if (groups.empty()) {
+    io.out << "arborfs has changed nothing yet\n";
+    return;
+  }
+  Table table({{"TIME", false, false, 2},
+               {"ID"},
+               {"CHANGE"},
+               {"AGENT", false, false, 1},
+               {"SESSION", false, true},
+               {"STATE", false, true}});
+  for (const OperationGroup& group : groups) {
+    const Operation& first = group.first();
+    const bool is_one = group.sessions() <= 1;
+    const std::string name = first.title.empty() ? first.session : first.title;
+    table.add({time_words(first.time_ms * 1'000'000), first.id, first.verb, is_one ? first.agent : "",
+               is_one ? visible_line(name, kTitleCharacters) : counted(group.sessions(), "session"),
+               visible_line(state_words(group), kUndoWords)});
+  }
+  const Pager pager(io);
+  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
+  }
+}
+
 int list_operations(const Operations& operations, bool json, Terminal& io) {
   const auto all = operations.all();
   if (!all) {
@@ -39,7 +72,7 @@ int list_operations(const Operations& operations, bool json, Terminal& io) {
   }
   const auto groups = grouped_operations(*all);
   if (!json) {
-    io.out << (groups.empty() ? "arborfs has changed nothing yet\n" : operations_text(groups));
+    print_table(groups, io);
     return kDone;
   }
   auto rows = JsonText::lines();

@@ -132,11 +132,7 @@ Result<std::string> target_of(const Session& session, const std::string& spelled
     const auto found = spelled.empty() ? Result<Ordinal>(kNoEntry) : find_leaf_target(guard.index(), spelled);
     return found ? Result<std::string>(spelled) : about_entry(guard, spelled, found.error());
   }
-  if (*meant == kNoEntry) {
-    return std::string("root");
-  }
-  const EntryId id = guard.index().id(*meant);
-  return id.kind == EntryId::Kind::string ? id.text : "#" + std::to_string(*meant);
+  return target_name(guard.index(), *meant);
 }
 
 /// The same where the target must be an entry.

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+
 #include "core/base/cancellation.h"
 #include "core/formats/omp/store/store.h"
 #include "core/json/utf8.h"
@@ -211,6 +214,18 @@ TEST_F(SearchIn, SessionsWithTheWordMoreOftenComeFirst) {
   put("rare", "One", message("aaaa0001", "user", "cache and " + std::string(400, 'x')));
   put("often", "Two", message("aaaa0001", "user", "cache cache cache"));
   EXPECT_THAT(ids("cache"), ElementsAre("often", "rare"));
+}
+
+TEST_F(SearchIn, OfEqualSessionsTheOneThatChangedLastComesFirst) {
+  const auto now = std::filesystem::file_time_type::clock::now();
+  int age = 0;
+  for (const std::string id : {"b", "d", "a", "c"}) {
+    put(id, "Same", message("aaaa0001", "user", "cache"));
+    std::filesystem::last_write_time(temp.log("-work", id), now - std::chrono::hours(++age));
+  }
+  catalog.rescan();
+  EXPECT_THAT(ids("cache"), ElementsAre("b", "d", "a", "c"));
+  EXPECT_THAT(ids("title:same"), ElementsAre("b", "d", "a", "c"));
 }
 
 TEST_F(SearchIn, CancelledSearchesEnd) {

@@ -15,6 +15,7 @@
 namespace arborfs::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -70,6 +71,16 @@ TEST_F(CommandHistory, AllWordsAreRequiredInAnyCaseAndMayBeParts) {
   EXPECT_EQ(terminal.out.str(), "");
   EXPECT_EQ(history({"--json", "nothing"}), kFailed);
   EXPECT_EQ(terminal.out.str(), "[]\n");
+}
+
+TEST_F(CommandHistory, ATimeChoosesPrompts) {
+  make_three();
+  EXPECT_THAT(listed({"--since=2026-02-17"}), AllOf(HasSubstr("last"), HasSubstr("two lines"), Not(HasSubstr("Fix"))));
+  EXPECT_THAT(listed({"--until=2026-02-17"}), AllOf(HasSubstr("Fix"), HasSubstr("two lines"), Not(HasSubstr("last"))));
+  EXPECT_EQ(listed({"--since=2026-02-17", "--until=2026-02-18", "-p", "web", "-n1"}), listed({"-n", "1"}));
+  EXPECT_EQ(history({"--since=2026-02-17", "-p", "pi"}), kFailed);
+  EXPECT_EQ(history({"--until=2026-02-15"}), kFailed);
+  EXPECT_EQ(history({"add", "x", "--since=2026-02-17"}), kUsage);
 }
 
 TEST_F(CommandHistory, AProjectIsNamedByNameFolderOrAPart) {

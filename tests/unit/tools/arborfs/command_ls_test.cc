@@ -65,6 +65,10 @@ TEST_F(CommandLsTest, SinceAndUntilSelectByTheTimeOfTheLastWrite) {
 TEST_F(CommandLsTest, StateSelectsBeforeTheLimit) {
   EXPECT_EQ(ids({"--state=quiet", "-n2"}), std::string(kId) + "\n" + id_of(3) + "\n");
   EXPECT_EQ(ids({"--state=live"}), "");
+  terminal.io.err_is_terminal = true;
+  EXPECT_EQ(run({"ls", "--state=live"}), kDone);
+  EXPECT_THAT(err(), HasSubstr("no session is live now; 'arborfs ls' lists all\n"));
+  terminal.io.err_is_terminal = false;
   EXPECT_EQ(run({"ls", "--state=asleep"}), kUsage);
 }
 
