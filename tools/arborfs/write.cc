@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/entry/text.h"
 #include "core/formats/registry.h"
+#include "core/json/date.h"
 #include "core/json/document.h"
 #include "core/json/text_bytes.h"
 #include "core/json/utf8.h"
@@ -103,9 +105,24 @@ void print_changes(const std::string& result, Terminal& io) {
   print_counts(answer, "mended", "mended for the model", io);
 }
 
+/// The sessions that were created in this minute or the one before.
+std::vector<SessionPtr> created_lately(const CatalogView& view) {
+  constexpr std::int64_t kLately = 120'000;  // milliseconds
+  const std::int64_t now = now_ms();
+  std::vector<SessionPtr> sessions;
+  for (const ShownAt* at : view.shown) {
+    const auto created = json::parse_date(at->session()->head().header.timestamp);
+    if (created && *created > now - kLately) {
+      sessions.push_back(at->session());
+    }
+  }
+  return sessions;
+}
+
 /// The same for a command that creates a session: prints its id and the path of its log.
 int make(const Command& command, Catalog& catalog, const SessionPtr& source, const CommandLine& line, Terminal& io) {
-  if (const auto named = catalog.read_names_of({}); !named) {  // the answer has the session's path in a mount
+  // The answer has the session's path in a mount, whose name may be that of another session of this minute.
+  if (const auto named = catalog.read_names_of(created_lately(*catalog.view())); !named) {
     return fail(io, named.error());
   }
   const auto result = carry_out(command, catalog, source, line, io);

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/formats/registry.h"
+#include "core/session/catalog.h"
 #include "tests/support/paths.h"
 #include "tests/support/stand_in.h"
 #include "tests/unit/command_write_support.h"
@@ -167,13 +169,11 @@ testing::StandInLook omp_with_session(const std::string& agent_dir, const std::s
 
 TEST_F(CommandWriteTest, PossiblyLiveSessionsNeedForce) {
   const testing::StandIn omp(omp_with_session(store.root(), kId));
-  const std::vector<std::vector<std::string>> commands = {{"append", kId, "text"},
-                                                          {"append", kId, R"({"role":"user","content":"x"})"},
-                                                          {"branch", kId, "#1"},
-                                                          {"branch", kId, "#1", "tried"},
-                                                          {"label", kId, "#1"},
-                                                          {"title", kId, "new"},
-                                                          {"rm", "-y", kId}};
+  const std::vector<std::vector<std::string>> commands = {
+      {"append", kId, "text"}, {"append", kId, R"({"role":"user","content":"x"})"},
+      {"branch", kId, "#1"},   {"branch", kId, "#1", "tried"},
+      {"label", kId, "#1"},    {"title", kId, "new"},
+      {"rm", "-y", kId}};
   for (const auto& words : commands) {
     expect_refused(words,
                    "the session may be live: omp (process " + std::to_string(omp.pid()) + ") was started with it");
@@ -188,6 +188,24 @@ TEST_F(CommandWriteTest, PossiblyLiveSessionsNeedForce) {
 TEST_F(CommandWriteTest, ForkOfALiveSessionNeedsNoForce) {
   const testing::StandIn omp(omp_with_session(store.root(), kId));
   EXPECT_EQ(run({"fork", kId}), kDone) << err();
+}
+
+TEST_F(CommandWriteTest, SessionsOfOneMinuteHaveThePathsThatAMountShows) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"fork", kId, "--json"},
+                                                {"fork", kId, "--json"},
+                                                {"new", store.root(), "--json"},
+                                                {"new", store.root(), "--json"}}) {
+    ASSERT_EQ(run(words), kDone) << err();
+    const Line made = result();
+    auto stores = open_stores({{"omp", store.root(), false}}, Access::look);
+    ASSERT_TRUE(stores);
+    Catalog mounted(*std::move(stores), "/home/dev", "");
+    mounted.rescan();
+    ASSERT_TRUE(mounted.read_names());
+    const auto session = mounted.find(made["session"]);
+    ASSERT_TRUE(session);
+    EXPECT_EQ(made["path"], mounted.view()->path_of((*session)->number()));
+  }
 }
 
 TEST_F(CommandWriteTest, ForkLeavesOutEntriesAndOutputs) {
