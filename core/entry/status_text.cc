@@ -259,7 +259,7 @@ them; reading changes nothing in the logs.
     search/            the results of a search: `ls "search/race condition"/`
     stats/             tokens and cost: by-day.tsv, by-project.tsv, by-model.tsv, by-agent.tsv
     history/           the prompts that were typed to agents, one file a day, newest first
-    events             one JSON line for each change; `cat events` waits for the next one
+    events             in no listing: one JSON line for each change; `cat events` waits for the next one
     terminals/         the session that each terminal used last
     blobs/             large images and other data, by the SHA-256 of their content
 
@@ -289,7 +289,8 @@ of the log and the id are found too, but not listed. It has:
     changes.diff       what the edit tools changed in files, as a diff, as far as it is recorded
     trajectory.json    the conversation up to the leaf in the format ATIF-v1.7, for tools of evaluation and training
     usage.json         tokens and cost
-    wait               `cat wait` returns when the turn in progress has ended, with a line that says how; not with -o ro
+    wait               in no listing: `cat wait` returns when the turn in progress has ended, with a line that says
+                       how; not with -o ro
     status.json        whether an agent uses the session, damage, other problems of the log
     entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json
     text/              the same entries as text: 000042-assistant-a1b2c3d4.md
@@ -372,7 +373,6 @@ context.json
 raw.jsonl
 trajectory.json
 tree.txt
-wait
 !/projects/*/
 !/projects/*/*/
 !**/artifacts/**

@@ -22,7 +22,6 @@ enum class Kind : std::uint8_t {
   mount_status,  // item: version of its text
   operations,    // the same
   events,
-  events_link,  // the symlink to it, which the root lists
   new_control,
   projects,
   by_id,
@@ -64,7 +63,6 @@ enum class Kind : std::uint8_t {
   native_dir,       // item: as for artifact_dir
   native_file,      // as checkpoint_file
   wait,             // its read returns when the turn in progress has ended
-  wait_link,        // the symlink to it, which the session lists
   children,         // the sessions that the session started
   leaf_link,        // this and the following kinds: slot of one generation, that of the entry; item: ordinal
   entries,

@@ -20,18 +20,15 @@ struct RootRow {
   bool listed = true;
 };
 
-/// The stream has no end, but a walk of the mount must end: so the root lists a symlink to it, which programs that walk
-/// a tree do not follow by default (CONTRACT.md 2.6).
-constexpr std::string_view kStream = ".events";
-
+/// A stream has no end, but a walk of the mount must end, even one that follows links: so no listing has `events`
+/// (CONTRACT.md 2.6).
 constexpr std::array kRootRows = {
     RootRow{"README.md", Kind::readme},
     RootRow{".rgignore", Kind::rgignore, true, false},
     RootRow{"status.json", Kind::mount_status},
     RootRow{"operations", Kind::operations},
     RootRow{"new", Kind::new_control, false},
-    RootRow{"events", Kind::events_link, false},
-    RootRow{kStream, Kind::events, false, false},
+    RootRow{"events", Kind::events, false, false},
     RootRow{"projects", Kind::projects},
     RootRow{"by-id", Kind::by_id},
     RootRow{"by-agent", Kind::by_agent},
@@ -195,15 +192,6 @@ Result<Attr> events_attr(MountState& state, RequestContext& /*call*/, NodeId nod
   return Attr{node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::glance, 0, state.mounted_ns};
 }
 
-Result<Attr> events_link_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  return Attr{
-      node, stable_ino(0, word_of(node)), FileType::symlink, CacheTtl::forever, kStream.size(), state.mounted_ns};
-}
-
-Result<std::string> events_link_target(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
-  return std::string(kStream);
-}
-
 }  // namespace
 
 NodeRows rows() {
@@ -214,7 +202,6 @@ NodeRows rows() {
       file_row(Kind::mount_status, "mount-status", file_attr, file_open),
       file_row(Kind::operations, "operations", file_attr, file_open),
       file_row(Kind::events, "events", events_attr, nullptr),
-      link_row(Kind::events_link, "events-link", events_link_attr, events_link_target),
   };
   return kRows;
 }

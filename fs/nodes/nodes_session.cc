@@ -23,8 +23,7 @@ enum class Presence {
   native,       // if the agent keeps more than the log
   children,     // if it started others, even when the log cannot be read
   control,      // if the session's format takes the verb and the mount is writable
-  wait,         // if the mount is writable: a read-only one opens no files
-  hidden_wait,  // the same, in no listing
+  unlisted,     // if the mount is writable: a read-only one opens no files; in no listing
 };
 
 /// A name in a session's folder.
@@ -38,10 +37,9 @@ struct SessionRow {
 
 constexpr SessionRow kLeaf{"leaf", Kind::leaf_link, Presence::leaf};
 constexpr SessionRow kLabels{"labels", Kind::labels, Presence::home};
-/// A read of it may take long, but a walk of the mount must not: so the session lists a symlink to it
+/// A read of it may take long, but a walk of the mount must not, even one that follows links: so no listing has it
 /// (CONTRACT.md 2.6).
-constexpr std::string_view kHiddenWait = ".wait";
-constexpr SessionRow kWait{"wait", Kind::wait_link, Presence::wait};
+constexpr SessionRow kWait{"wait", Kind::wait, Presence::unlisted};
 constexpr std::array kFolders = {
     SessionRow{"entries", Kind::entries, Presence::generation},
     SessionRow{"text", Kind::texts, Presence::generation},
@@ -82,7 +80,6 @@ const std::vector<SessionRow>& session_rows() {
     all.insert(all.end(), kFolders.begin(), kFolders.end());
     add_controls(all);
     all.push_back(kWait);
-    all.push_back({kHiddenWait, Kind::wait, Presence::hidden_wait});
     all.push_back(kLabels);
     return all;
   }();
@@ -142,8 +139,7 @@ Result<NodeId> node_of_row(MountState& state, RequestContext& call, const Sessio
       return if_there(native_files_of(session.store(), session.place()).has_value(), node);
     case Presence::control:
       return if_there(control_nodes::is_in(state, session, row.name), node);
-    case Presence::wait:
-    case Presence::hidden_wait:
+    case Presence::unlisted:
       return if_there(!state.read_only, node);
     case Presence::home:
       break;
@@ -173,7 +169,7 @@ NamesSnapshot::Item brief_item(const SessionRef& ref, const SessionRow& row) {
 /// The item of a listing, or nothing if the name is absent.
 Result<std::optional<NamesSnapshot::Item>> item_of_row(MountState& state, RequestContext& call, const SessionRef& ref,
                                                        const SessionRow& row) {
-  if (row.has == Presence::hidden_wait) {
+  if (row.has == Presence::unlisted) {
     return std::optional<NamesSnapshot::Item>();
   }
   if (row.view != nullptr && size_takes_work(*row.view)) {
@@ -227,7 +223,7 @@ std::vector<std::string_view> changing_names(Change::Kind change) {
   for (const SessionRow& row : session_rows()) {
     const bool is_lasting = row.has == Presence::generation || row.has == Presence::home ||
                             row.has == Presence::control || row.has == Presence::children ||
-                            row.has == Presence::wait || row.has == Presence::hidden_wait;
+                            row.has == Presence::unlisted;
     const bool is_replaced = change == Change::Kind::session_rewritten ||
                              (change == Change::Kind::session_revised && row.kind == Kind::images);
     if (!is_lasting || (is_replaced && row.has == Presence::generation)) {
@@ -327,23 +323,12 @@ Result<Attr> wait_attr(MountState& state, RequestContext& /*call*/, NodeId node)
   return Attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::glance, 0, state.mounted_ns};
 }
 
-Result<Attr> wait_link_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-  return symlink_attr(node, stable_ino(ref.seed, word_of(node)), CacheTtl::forever, std::string(kHiddenWait),
-                      state.mounted_ns);
-}
-
-Result<std::string> wait_link_target(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
-  return std::string(kHiddenWait);
-}
-
 }  // namespace
 
 NodeRows rows() {
   static constexpr std::array kRows = {
       folder_row(Kind::session, "session", attr, lookup, list),
       file_row(Kind::wait, "wait", wait_attr, nullptr),
-      link_row(Kind::wait_link, "wait-link", wait_link_attr, wait_link_target),
       link_row(Kind::leaf_link, "leaf", leaf_attr, leaf_target),
   };
   return kRows;

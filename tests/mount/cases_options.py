@@ -194,7 +194,7 @@ def test_events_can_be_followed_after_listing_the_root(case):
         shell = case.spawn(["bash", "-c", 'echo *; while read -r line; do echo "$line"; done < events; echo ended'],
                            output, cwd=mount.path)
         eventually(5, lambda: b"README.md" in output.read_bytes(), "the root is listed")
-        eventually(5, lambda: shell.poll() is not None or any(link.endswith("/.events") for link in links(shell.pid)), "opened")
+        eventually(5, lambda: shell.poll() is not None or any(link.endswith("/events") for link in links(shell.pid)), "opened")
         assert shell.poll() is None, f"the stream ended at once: {output.read_bytes()}"
         session.user("news")
         session.grow()
@@ -262,8 +262,8 @@ def test_tail_follows_events(case):
 
 
 def test_events_have_size_0_for_copying_programs(case):
-    """While no program reads events as a file its size is 0, so that tar -h, which follows the link, does not wait for
-    the end of a stream."""
+    """While no program reads events as a file its size is 0, so that tar, which is given its name, does not wait for the
+    end of a stream."""
     session = case.agent.talk()
     with case.mount() as mount:
         with open(mount / "events", "rb", buffering=0) as stream:

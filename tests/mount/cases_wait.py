@@ -111,15 +111,17 @@ def test_wait_can_be_interrupted_and_blocks_nobody(case):
 
 
 def test_walks_of_a_session_do_not_wait(case):
-    """`wait` is a link, so programs that walk a session end although a turn is in progress; a read-only mount has
-    none."""
+    """No listing has `wait` and `events`, so programs that walk a session end although a turn is in progress, also those
+    that follow links; a read-only mount has none."""
     cwd, session = turn_in_progress(case)
     with running(case, case.agent.path, cwd) as omp:
         case.agent.breadcrumb(omp.terminal, session)
         with case.mount() as mount:
             folder = mount.session(session)
-            equal(os.readlink(folder / "wait"), ".wait")
+            assert "wait" not in os.listdir(folder) and "events" not in os.listdir(mount.path)
+            assert (folder / "wait").is_file() and (mount / "events").is_file()
             walks = "grep -r look . && find . -type f -exec cat {} + && tar cf - . | wc -c"
-            shell(walks, cwd=folder, timeout=20)
+            following = "grep -R look . && cp -rL . $TMP/copy && find -L . -type f -exec cat {} + && tar chf - . | wc -c"
+            shell(f"{walks} && {following}", cwd=folder, timeout=40, env={**os.environ, "TMP": str(case.root)})
         with case.mount("ro") as mount:
-            assert "wait" not in os.listdir(mount.session(session))
+            assert not (mount.session(session) / "wait").exists()
