@@ -231,7 +231,9 @@ class Daemon {
     vfs_.state().watching = [this] { return watcher_->how(); };
     if (plan_.options.search_index) {
       indexer_.emplace(catalog_, search::Indexer::Settings{.folder = cache_path("")});
-      vfs_.state().searches.use(search_index_, [this] { indexer_->note_search(); });
+      for (search::RecentSearches* searches : {&vfs_.state().searches, &vfs_.state().file_searches}) {
+        searches->use(search_index_, [this] { indexer_->note_search(); });
+      }
     }
     RETURN_IF_ERROR(server_.mount());
     const bool served = server_.serve([this] { start_threads(); }, on_ready);

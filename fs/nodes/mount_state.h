@@ -84,6 +84,7 @@ struct MountState {
   CacheTracker kernel;
   ControlInodes control_inodes;
   search::RecentSearches searches;
+  search::RecentSearches file_searches;  // those of by-file/, however many they are: they forget none of `searches`
   stats::RecentStats stats;
   history::RecentHistory history;
 

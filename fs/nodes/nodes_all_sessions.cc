@@ -79,10 +79,17 @@ Result<void> check_agent(const MountState& state, const search::Query& query) {
   return checked;
 }
 
-/// The current result of the query. Searching moves the request to a pool of its own (Vfs::reads_all_sessions).
-Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, std::uint32_t query) {
-  return made_now(call, state.searches.fresh(state.catalog, query),
-                  [&] { return state.searches.search(state.catalog, query); });
+/// Those that know the folder's query.
+search::RecentSearches& searches_of(MountState& state, NodeId folder) {
+  return folder.kind() == Kind::file_path ? state.file_searches : state.searches;
+}
+
+/// The current result of the folder's query. Searching moves the request to a pool of its own
+/// (Vfs::reads_all_sessions).
+Result<SearchResultPtr> found_now(MountState& state, RequestContext& call, NodeId folder) {
+  search::RecentSearches& searches = searches_of(state, folder);
+  return made_now(call, searches.fresh(state.catalog, folder.item()),
+                  [&] { return searches.search(state.catalog, folder.item()); });
 }
 
 SnapshotPtr document_of(MountState& state, const SearchResult& result, Kind kind) {
@@ -99,7 +106,7 @@ Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId
   return document_of_result(
       state, call, node, state.searches.known(node.slot()),
       [&] { return state.searches.fresh(state.catalog, node.slot()); },
-      [&] { return found_now(state, call, node.slot()); },
+      [&] { return found_now(state, call, NodeId(Kind::search_query, 0, node.slot())); },
       [&](const SearchResult& result) { return document_of(state, result, node.kind()); });
 }
 
@@ -113,7 +120,7 @@ constexpr std::string_view kPathFilter = "path:\"";
 
 /// Nothing once the number means no query any more.
 std::optional<std::string> path_of(const MountState& state, NodeId node) {
-  const auto text = state.searches.text_of(node.item());
+  const auto text = state.file_searches.text_of(node.item());
   return text ? std::optional(text->substr(kPathFilter.size(), text->size() - kPathFilter.size() - 1)) : std::nullopt;
 }
 
@@ -141,13 +148,13 @@ std::optional<Child> link_named(MountState& state, NodeId folder, const SearchLi
 
 Result<Child> link_lookup(MountState& state, RequestContext& call, NodeId node, std::string_view name) {
   const auto now = std::chrono::steady_clock::now();
-  const auto last = state.searches.known(node.item());
+  const auto last = searches_of(state, node).known(node.item());
   if (last && now - last->ended < kNamesLast) {
     if (const auto child = link_named(state, node, last->report.links, name)) {
       return *child;
     }
   }
-  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node));
   if (const auto child = link_named(state, node, result->report.links, name)) {
     return *child;
   }
@@ -182,7 +189,7 @@ Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId 
 }
 
 Result<Attr> query_attr(MountState& state, RequestContext& /*call*/, NodeId node) {
-  const auto text = state.searches.text_of(node.item());
+  const auto text = searches_of(state, node).text_of(node.item());
   return text ? Result<Attr>(
                     directory_attr(node, stable_ino(0, word_of(node), *text), state.view_time(*state.catalog.view())))
               : Result<Attr>(stale_error());
@@ -195,7 +202,7 @@ Result<Child> query_lookup(MountState& state, RequestContext& call, NodeId node,
   if (name != kExcerptsName && name != kHitsName) {
     return no_such_name();
   }
-  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node));
   const Kind kind = name == kExcerptsName ? Kind::search_excerpts : Kind::search_hits;
   const SnapshotPtr document = document_of(state, *result, kind);
   return Child{document->attr.node, CacheTtl::glance, document->attr};
@@ -214,7 +221,7 @@ std::vector<NamesSnapshot::Item> links_of(MountState& state, NodeId folder, cons
 }
 
 Result<ListingPtr> query_list(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node));
   auto items = links_of(state, node, *result);
   const auto put_first = [&](std::string_view name, Kind kind) {
     items.insert(items.begin(), {std::string(name), {file_node(kind, *result), CacheTtl::glance}, std::nullopt});
@@ -231,7 +238,7 @@ Result<Child> path_child(MountState& state, std::string_view path) {
   if (path.find('"') != std::string_view::npos || !search::parse_query(text)) {
     return no_such_name();
   }
-  const std::uint32_t number = state.searches.number_of(text);
+  const std::uint32_t number = state.file_searches.number_of(text);
   return number != 0 ? Result<Child>(Child{NodeId(Kind::file_path, 0, number), CacheTtl::moment})
                      : Result<Child>(no_such_name());
 }
@@ -253,7 +260,7 @@ Result<Child> path_lookup(MountState& state, RequestContext& call, NodeId node, 
 }
 
 Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId node) {
-  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node.item()));
+  ASSIGN_OR_RETURN(const auto result, found_now(state, call, node));
   return ListingPtr(std::make_shared<NamesSnapshot>(links_of(state, node, *result), result->version));
 }
 

@@ -95,6 +95,20 @@ TEST_F(FsSearchTest, FilesSayWhatMatchedWhere) {
   EXPECT_EQ(text_of("search/zyzzyva/hits.json"), "[]\n");
 }
 
+TEST_F(FsSearchTest, LookingUpManyFilesForgetsNoSearch) {
+  const NodeId query = find("search/race")->attr.node;
+  auto call = RequestContext::in_pool();
+  const NodeId link = find("search/race/01-" + name_of("aaaa"))->attr.node;
+  const NodeId files = find("by-file")->attr.node;
+  for (std::size_t i = 0; i < 2 * search::RecentSearches::kMostQueries; ++i) {
+    ASSERT_TRUE(vfs.lookup(call, files, "file" + std::to_string(i)));
+  }
+  EXPECT_TRUE(vfs.getattr(call, query));
+  EXPECT_EQ(vfs.lookup(call, query, "01-" + name_of("aaaa"))->attr.node, link);
+  const std::string file = "by-file/file" + std::to_string(2 * search::RecentSearches::kMostQueries);
+  EXPECT_THAT(list(file), ElementsAre());
+}
+
 TEST_F(FsSearchTest, OnlyQueriesAreNames) {
   for (const char* name : {".git", ".xdg-volume-info", "-", "after:soon", "\"\"", "role:user role:user"}) {
     const bool is_there = bool(find(std::string("search/") + name));
