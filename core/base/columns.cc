@@ -4,25 +4,17 @@
 #include <cstdint>
 #include <iterator>
 
+#include "core/base/column_ranges.h"
+
 namespace arborfs {
 namespace {
 
-struct Range {
-  std::uint32_t first;
-  std::uint32_t last;
-};
-
-// Blocks that terminals draw two columns wide, and those drawn over the previous character.
-constexpr Range kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},
-                           {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
-                           {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
-                           {0x1fa70, 0x1faff}, {0x20000, 0x3fffd}};
-constexpr Range kCombining[] = {{0x300, 0x36f}, {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
-
 template <std::size_t N>
-bool is_in(const Range (&ranges)[N], std::uint32_t code) {
-  return std::any_of(std::begin(ranges), std::end(ranges),
-                     [code](const Range& range) { return code >= range.first && code <= range.last; });
+bool is_in(const ColumnRange (&ranges)[N], std::uint32_t code) {
+  const auto* above =
+      std::upper_bound(std::begin(ranges), std::end(ranges), code,
+                       [](std::uint32_t wanted, const ColumnRange& range) { return wanted < range.first; });
+  return above != std::begin(ranges) && code <= std::prev(above)->last;
 }
 
 struct Character {
@@ -41,7 +33,7 @@ Character next_character(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     code = (code << 6) | (static_cast<unsigned char>(text[i]) & 0x3fU);
   }
-  return {length, is_in(kCombining, code) ? 0U : is_in(kWide, code) ? 2U : 1U};
+  return {length, is_in(kWithoutColumns, code) ? 0U : is_in(kWide, code) ? 2U : 1U};
 }
 
 /// The bytes of the longest beginning that takes at most so many columns.

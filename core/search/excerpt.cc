@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/columns.h"
 #include "core/json/js_text.h"
 #include "core/json/utf8.h"
 
@@ -70,19 +71,24 @@ struct Characters {
   std::string folded_line;
   std::vector<std::size_t> at;         // offsets in the line, one for each character, and its end
   std::vector<std::size_t> folded_at;  // the same in folded_line
+  std::vector<std::size_t> column;     // those before each
 };
 
 Characters characters_of(std::string_view line) {
   Characters all;
   std::size_t offset = 0;
+  std::size_t column = 0;
   for_each_character(line, [&](std::string_view one) {
     all.at.push_back(offset);
     all.folded_at.push_back(all.folded_line.size());
+    all.column.push_back(column);
     append_folded(one, all.folded_line);
     offset += one.size();
+    column += columns_of(one);
   });
   all.at.push_back(offset);
   all.folded_at.push_back(all.folded_line.size());
+  all.column.push_back(column);
   return all;
 }
 
@@ -114,19 +120,22 @@ std::vector<std::pair<std::size_t, std::size_t>> covered(const Characters& line,
 
 }  // namespace
 
-Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t characters) {
+Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t columns) {
   const std::string_view whole = best_line(text, words);
   const std::string_view part = part_with_word(whole, words);
   const std::string_view chosen = trimmed(part);
   const Characters line = characters_of(chosen);
   const auto ranges = covered(line, words);
   const std::size_t count = line.at.size() - 1;
-  const std::size_t before = characters / 3;
-  std::size_t first = ranges.empty() || ranges.front().first <= before ? 0 : ranges.front().first - before;
-  if (count <= characters) {
-    first = 0;
+  const auto& column = line.column;
+  std::size_t first = ranges.empty() || column.back() <= columns ? 0 : ranges.front().first;
+  for (const std::size_t wanted = column[first]; first > 0 && wanted - column[first - 1] <= columns / 3;) {
+    --first;
   }
-  const std::size_t last = std::min(count, first + characters);
+  std::size_t last = first;
+  while (last < count && column[last + 1] - column[first] <= columns) {
+    ++last;
+  }
   Excerpt excerpt;
   excerpt.text = first > 0 || part.data() > whole.data() ? "…" : "";
   const std::size_t lead = excerpt.text.size();

@@ -15,9 +15,9 @@ struct Excerpt {
   std::vector<std::pair<std::size_t, std::size_t>> marks;
 };
 
-/// The line of `text` with the most words, cut around the first of them to at most `characters`. Words are folded
+/// The line of `text` with the most words, cut around the first of them to at most `columns`. Words are folded
 /// (utf8.h). Without a match, the beginning of the text.
-Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t characters);
+Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t columns);
 
 /// The excerpt's text with `begin` and `end` around each mark.
 std::string marked(const Excerpt& excerpt, std::string_view begin, std::string_view end);

@@ -351,7 +351,7 @@ class HitFinder {
       hits.erase(hits.begin() + at);
     }
     words_.push_back(words);
-    hits.push_back({ordinal, "", Entry::kNoTime, excerpt_of(text, query_.wanted, options_.excerpt_characters)});
+    hits.push_back({ordinal, "", Entry::kNoTime, excerpt_of(text, query_.wanted, options_.excerpt_columns)});
   }
 
   void name_hits(const Candidates& candidates) {

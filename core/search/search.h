@@ -34,7 +34,7 @@ class SearchIndex;
 struct Options {
   std::optional<std::size_t> most_shown;  // sessions, the best ones, whose hits are looked for; nothing for all
   std::size_t most_hits = 5;              // kept of each session
-  std::size_t excerpt_characters = 160;   // at most
+  std::size_t excerpt_columns = 160;      // at most
   SearchIndex* index = nullptr;           // null: all texts are read
   Hanging left_out = {};                  // sessions in these are not searched
   IsOver is_over = [] { return false; };  // set by search()

@@ -130,7 +130,7 @@ int run_search(const CommandLine& line, Terminal& io) {
   search::Options options;
   options.most_hits = line.json ? kHitsInJson : kHitsShown;
   if (io.out_is_terminal && io.width > kExcerptIndent) {
-    options.excerpt_characters = std::clamp(io.width - kExcerptIndent, kShortestExcerpt, options.excerpt_characters);
+    options.excerpt_columns = std::clamp(io.width - kExcerptIndent, kShortestExcerpt, options.excerpt_columns);
   }
   search::SearchIndex index(cache_path(""));
   options.index = &index;

@@ -15,6 +15,12 @@ using ::testing::ElementsAre;
 TEST(Columns, WideCharactersTakeTwo) {
   EXPECT_EQ(columns_of("漢字"), 4U);
   EXPECT_EQ(columns_of("e\xcc\x81"), 1U);
+  EXPECT_EQ(columns_of("✅❌⚡⭐🎉🟢"), 12U) << "emoji of old blocks, and of new ones";
+  EXPECT_EQ(columns_of("→✓☎…·█"), 6U) << "symbols of the same blocks that are no emoji";
+  EXPECT_EQ(columns_of("שָׁלוֹם"), 4U) << "vowel points";
+  EXPECT_EQ(columns_of("ที่"), 1U);
+  EXPECT_EQ(columns_of("👩‍👧"), 4U) << "the joiner takes none";
+  EXPECT_EQ(columns_of("한글"), 4U);
   EXPECT_EQ(cut("漢字です", 5), "漢字…");
   EXPECT_EQ(cut("short", 5), "short");
   EXPECT_EQ(cut("shorter", 5), "shor…");

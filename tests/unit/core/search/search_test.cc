@@ -122,6 +122,11 @@ TEST(SearchExcerpt, WordsAreShownWhereverTheyStandInALongLine) {
     EXPECT_EQ(shown, "…" + std::string(20, 'x') + "[needle]" + std::string(34, 'y') + "…") << end;
   }
   EXPECT_EQ(excerpt_of(std::string(200'000, 'x'), {}, 10).text, "xxxxxxxxxx…");
+  std::string wide;
+  for (int i = 0; i < 100; ++i) {
+    wide += i == 50 ? " needle " : "日本";
+  }
+  EXPECT_EQ(excerpt_of(wide, {"needle"}, 30).text, "…日本日本 needle 日本日本日本日…") << "of 30 columns";
 }
 
 class SearchIn : public ::testing::Test {
