@@ -200,7 +200,7 @@ _arborfs() {
     tail) options='--json --store --agent-dir --all --help' ;;
     show | tree) options='--json --color --store --agent-dir --help' ;;
     text) options='--json --color --store --agent-dir --code --role --branch --help' ;;
-    files | commands | changes) options='--json --store --agent-dir --branch --children --help' ;;
+    files | commands | changes) options='--json --color --store --agent-dir --branch --children --help' ;;
     stats) options='--json --color --store --agent-dir --by --since --until --in --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --list --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --text --file --at --note --queue --force --durability --help' ;;

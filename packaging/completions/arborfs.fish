@@ -146,7 +146,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -l cost -d 'Also show th
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s c -l children -d 'Also list the sessions that others started'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print only the ids'
 complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all sessions'
-complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats show tree text" -l color -x -a 'auto always never' -d 'Colour the output'
+complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats show tree text files commands changes" -l color -x -a 'auto always never' -d 'Colour the output'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l sort -x -a 'modified title project agent size cost' -d 'The order'
 complete -c arborfs -n "__fish_seen_subcommand_from text files commands changes" -l branch -x -a '(__arborfs_entries)' -d 'Take the branch that ends at this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from files commands changes" -s c -l children -d 'Count the sessions that it started too'

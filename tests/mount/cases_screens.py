@@ -17,9 +17,10 @@ SAMPLES = SOURCE_DIR / "tools" / "samples"
 STORES = [word for agent in ("omp", "pi", "claude", "codex", "goat") for word in ("--store", f"{agent}={SAMPLES / agent}")]
 SESSION = "019c65b8"
 VERBS = (("ls",), ("ls", "--cost", "--size", "--sort=title"), ("show", SESSION), ("tree", SESSION), ("stats",),
-         ("stats", "--by", "session"), ("search", "upload"), ("text", SESSION), ("stores",))
+         ("stats", "--by", "session"), ("search", "upload"), ("text", SESSION), ("files", SESSION), ("commands", SESSION),
+         ("changes", SESSION), ("stores",))
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
-CAN_WRAP = {"show", "text"}  # words of a text, and paths that can be copied
+CAN_WRAP = {"show", "text", "commands", "changes"}  # words of a text, and paths that can be copied
 
 
 def screen(case, *words, width=80, typed="", with_stores=True, **variables):
@@ -45,7 +46,7 @@ def screen(case, *words, width=80, typed="", with_stores=True, **variables):
 
 def columns(line):
     """The columns that a line without escapes takes."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+    return sum(0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
 def test_no_line_is_wider_than_the_terminal(case):
@@ -65,6 +66,32 @@ def test_no_line_is_wider_than_the_terminal(case):
                 elif words[0] == "show":
                     wide = [line for line in lines if columns(line) > width and " " in line[11:].strip()]
                     equal(wide, [], f"{words} at {width}")
+
+
+def test_wide_characters_keep_the_columns(case):
+    """Titles and texts in other scripts and with emoji: columns stay aligned, and no line is wider than the terminal."""
+    titles = ("日本語のタイトルはとても長い" * 3, "✅ done ⚡ and 🎉", "שָׁלוֹם עֲלֵיכֶם", "ภาษาไทยที่นี่", "cafe\u0301 au lait",
+              "👩‍👧 family", "plain")
+    for title in titles:
+        session = case.agent.session(title=title)
+        session.user(f"needle ✅ {title} " * 6)
+        session.write()
+    store = ("--agent-dir", case.agent.path)
+    for width in (40, 60, 80, 120):
+        for words in (("ls", *store), ("search", *store, "needle")):
+            said, status = screen(case, *words, width=width, with_stores=False, NO_COLOR="1")
+            equal(status, 0, said)
+            equal([line for line in said.splitlines() if columns(line) > width], [], f"{words} at {width}")
+    said, _ = screen(case, "ls", *store, width=120, with_stores=False, NO_COLOR="1")
+    ends = {columns(line) for line in said.splitlines()[1:]}
+    equal(len(ends), 1, said)
+
+
+def test_colours_can_be_read_on_light_and_dark_backgrounds(case):
+    """With 256 colours no verb uses one of the first eight, of which some cannot be read on white, some on black."""
+    for words in VERBS:
+        for number in re.findall(r"\x1b\[([0-9;]*)m", screen(case, *words)[0]):
+            assert number in {"0", "1", "2", "38;5;28", "38;5;31", "38;5;130", "38;5;160", "1;38;5;160"}, (words, number)
 
 
 def test_colours_are_only_for_terminals_that_have_them(case):

@@ -286,6 +286,23 @@ Listed listed(const Catalog& catalog, const SessionPtr& session) {
   return found != view->where.end() ? listed_at(*view, found->second) : Listed{session, nullptr, "", 0, ""};
 }
 
+std::string short_id(const CatalogView& view, const std::string& id) {
+  constexpr std::size_t kLeastPrefix = 8;
+  const auto common = [&id](const std::string& other) {
+    return static_cast<std::size_t>(std::mismatch(id.begin(), id.end(), other.begin(), other.end()).first - id.begin());
+  };
+  const auto at = std::lower_bound(view.by_id.begin(), view.by_id.end(), id,
+                                   [](const auto& entry, const std::string& key) { return entry.first < key; });
+  std::size_t needed = kLeastPrefix;
+  if (at != view.by_id.end() && at != view.by_id.begin()) {
+    needed = std::max(needed, common(std::prev(at)->first) + 1);
+  }
+  if (at != view.by_id.end() && std::next(at) != view.by_id.end()) {
+    needed = std::max(needed, common(std::next(at)->first) + 1);
+  }
+  return id.substr(0, needed);
+}
+
 Result<std::vector<Listed>> listed_all(Catalog& catalog, const std::vector<std::string>& spelled) {
   std::vector<Listed> all;
   for (const auto& word : spelled) {

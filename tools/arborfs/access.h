@@ -41,6 +41,9 @@ std::vector<Listed> all_sessions(const Catalog& catalog);
 /// One session; `id` is empty if the catalog does not show it.
 Listed listed(const Catalog& catalog, const SessionPtr& session);
 
+/// The shortest prefix of at least eight characters that distinguishes the id from all others.
+std::string short_id(const CatalogView& view, const std::string& id);
+
 /// A line for each session, as `ls` prints it, with a newline and an indent before it; only the first ones if there are
 /// many.
 std::string session_lines(std::vector<Listed> sessions);

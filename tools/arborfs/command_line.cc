@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <sstream>
 
+#include "core/base/columns.h"
 #include "core/base/suggestion.h"
 #include "core/entry/text.h"
 #include "tools/arborfs/access.h"
@@ -131,20 +133,68 @@ std::vector<std::string> with_early_end(const Grammar& grammar, std::vector<std:
   return options;
 }
 
-/// Wraps the help, whose descriptions begin at one column, for a terminal of 80 columns.
-std::string wrapped(const std::string& help) {
-  constexpr std::size_t kWidth = 80;
-  std::istringstream lines(help);
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    while (line.size() > kWidth && line.rfind(' ', kWidth) > kHelpColumn) {
-      const std::size_t at = line.rfind(' ', kWidth);
-      text += line.substr(0, at) + "\n";
-      line = std::string(kHelpColumn, ' ') + line.substr(at + 1);
+/// A line of the help: a name and what it means, or words alone.
+struct HelpLine {
+  std::string name;
+  std::string words;
+};
+
+/// The lines of the help as CLI11 makes it: descriptions begin at kHelpColumn, below a longer name.
+std::vector<HelpLine> lines_of_help(const std::string& help) {
+  std::vector<HelpLine> lines;
+  std::istringstream all(help);
+  for (std::string line; std::getline(all, line);) {
+    const bool goes_on = line.size() > kHelpColumn && line.find_first_not_of(' ') == kHelpColumn;
+    if (goes_on && !lines.empty()) {
+      lines.back().words = line.substr(kHelpColumn);
+    } else if (!line.starts_with("  ")) {
+      lines.push_back({"", line});
+    } else {
+      const std::string name = line.substr(0, kHelpColumn);
+      const bool is_alone = line.size() <= kHelpColumn || name.back() != ' ';
+      lines.push_back(
+          {is_alone ? line : name.substr(0, name.find_last_not_of(' ') + 1), is_alone ? "" : line.substr(kHelpColumn)});
     }
-    text += line + "\n";
+  }
+  return lines;
+}
+
+/// The help for a screen of `width` columns: descriptions stand beside the names, or below them if there is no room.
+std::string laid_out(const std::string& help, std::size_t width) {
+  constexpr std::size_t kIndent = 6;
+  constexpr std::size_t kLeastWords = 24;
+  const auto lines = lines_of_help(help);
+  std::size_t column = 0;
+  for (const HelpLine& line : lines) {
+    column = std::max(column, line.words.empty() ? 0 : std::min(columns_of(line.name) + 2, kHelpColumn));
+  }
+  const bool is_beside = column + kLeastWords <= width;
+  column = is_beside ? column : kIndent;
+  std::string text;
+  for (const HelpLine& line : lines) {
+    if (line.name.empty()) {
+      for (const std::string& part : lines_of_columns(line.words, width)) {
+        text += part + "\n";
+      }
+      continue;
+    }
+    text += line.name;
+    std::size_t at = columns_of(line.name);
+    for (const std::string& part : lines_of_columns(line.words, width - std::min(width - 1, column))) {
+      text += at + 2 > column && !part.empty() ? "\n" : "";
+      text += std::string(part.empty() ? 0 : at + 2 > column ? column : column - at, ' ') + part;
+      at = SIZE_MAX - 2;
+    }
+    text += "\n";
   }
   return text;
+}
+
+/// The columns of the help: lines that are longer than a hundred are hard to read.
+std::size_t width_of_help(const Terminal& io) {
+  constexpr std::size_t kWithoutScreen = 80;
+  constexpr std::size_t kMost = 100;
+  return io.out_is_terminal && io.width > 0 ? std::min(io.width, kMost) : kWithoutScreen;
 }
 
 std::string quoted(const std::string& word) {
@@ -265,7 +315,7 @@ int read_words(Grammar& grammar, const std::vector<std::string>& words, Terminal
       return misused(io, verb == nullptr ? "" : words[0],
                      verb == nullptr ? stop.what() : complaint(stop, grammar, verb, words));
     }
-    io.out << wrapped(grammar.app().help());
+    io.out << laid_out(grammar.app().help(), width_of_help(io));
   }
   grammar.line().run = nullptr;
   return kDone;

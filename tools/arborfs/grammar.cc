@@ -14,11 +14,10 @@ constexpr const char* kEntryHelp =
     "Id, unique prefix of the id (at least 4 characters), number (#42), file name, label, or one of leaf, last, "
     "last-user, last-assistant; ENTRY^ is the entry before it";
 constexpr const char* kFooter =
-    "SESSION is the path of a log or of a session's folder in a mount, an id, a\n"
-    "unique prefix of an id, or 'latest'; AGENT:ID is a session of that agent.\n"
-    "Options may precede the verb.\n"
-    "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed),\n"
-    "2 (usage). See also: man 1 arborfs (options), man 5 arborfs (the tree).";
+    "SESSION is the path of a log or of a session's folder in a mount, an id, a unique prefix of an id, or 'latest'; "
+    "AGENT:ID is a session of that agent. Options may precede the verb.\n"
+    "'arborfs help VERB' prints the options of a verb. Exit status: 0, 1 (failed), 2 (usage). See also: man 1 arborfs "
+    "(options), man 5 arborfs (the tree).";
 
 }  // namespace
 
@@ -32,8 +31,10 @@ Grammar::Grammar(CommandLine& into) : into_(into), app_("Coding agent sessions a
   app_.get_formatter()->label("SUBCOMMAND", "VERB");
   app_.get_formatter()->label("TEXT", "");
   app_.get_formatter()->label("UINT", "");
+  group_ = "Mount";
   add_mounting();
   add_reading();
+  group_ = "Write";
   add_writing();
   add_making();
   add_checking();
@@ -54,7 +55,7 @@ std::vector<std::string> Grammar::verb_names() const {
 
 CLI::App* Grammar::add(const char* name, RunVerb run, const char* help, Access access) {
   CLI::App* sub = app_.add_subcommand(name, help);
-  sub->group("Verbs");
+  sub->group(group_);
   sub->callback([this, run, access] {
     into_.run = run;
     into_.access = access;
@@ -257,17 +258,24 @@ void Grammar::add_search() {
 }
 
 void Grammar::add_reading() {
+  group_ = "Find";
   add_ls();
-  add_du();
   add_search();
   add_history();
   add_stats();
-  add_resume();
+  add_du();
+  group_ = "Read";
+  add_session_readers();
+  group_ = "Follow and go on";
   CLI::App* tail = add_with_store("tail", run_tail, "Print the last line of each session that changes", Access::look);
   CLI::Option* one =
       tail->add_option("SESSION", into_.session, kSessionHelp)->option_text(" ")->check(needs("a session"));
   tail->add_flag("--all", into_.all, "Follow all sessions")->excludes(one);
   add_with_session("wait", run_wait, "Return when the turn in progress has ended, and say how", Access::look);
+  add_resume();
+}
+
+void Grammar::add_session_readers() {
   coloured(add_with_session("show", run_show, "Show one session: header, state, counts, branches, sub-agents, usage",
                             Access::look));
   coloured(add_with_session("tree", run_tree, "Draw the tree of a session", Access::look));
@@ -297,7 +305,7 @@ CLI::Option* Grammar::add_branch(CLI::App* sub, const char* help) {
 }
 
 void Grammar::add_work(const char* name, RunVerb run, const char* help, const char* branch_help) {
-  CLI::App* sub = add_with_session(name, run, help, Access::look);
+  CLI::App* sub = coloured(add_with_session(name, run, help, Access::look));
   add_branch(sub, branch_help);
   sub->add_flag("-c,--children", into_.children, "Count what the sessions did that it started, however deep");
 }
@@ -432,6 +440,7 @@ void Grammar::add_making() {
       ->option_text("SESSION")
       ->check(needs("a session"));
   add_checkpoints();
+  group_ = "Remove and take back";
   add_removing();
 }
 
@@ -530,6 +539,7 @@ CLI::Option* Grammar::add_entry(CLI::App* sub) {
 }
 
 void Grammar::add_checking() {
+  group_ = "Check and set up";
   add_with_store("stores", run_stores, "List the stores: agent, folder, sessions, state", Access::look);
   CLI::App* doctor = add_with_store("doctor", run_doctor, "Report damage, and repair it with --repair", Access::look);
   CLI::Option* repair = doctor->add_flag("--repair", into_.repair, "Repair what can be repaired, after making a copy");

@@ -9,7 +9,7 @@
 
 namespace arborfs::cli {
 
-/// The column at which descriptions begin in the help.
+/// The column at which descriptions begin in the help as CLI11 makes it.
 inline constexpr std::size_t kHelpColumn = 28;
 
 /// Parses into the CommandLine that it was constructed with.
@@ -41,6 +41,7 @@ class Grammar {
   void add_ls();
   void add_du();
   void add_reading();
+  void add_session_readers();
   void add_resume();
   CLI::App* durable(CLI::App* sub);
   CLI::App* add_change(const char* name, RunVerb run, const char* help);
@@ -63,6 +64,7 @@ class Grammar {
   CommandLine& into_;
   CLI::App app_;
   std::vector<CLI::App*> verbs_;
+  std::string group_;  // of the verbs that are added, in the help
 };
 
 }  // namespace arborfs::cli

@@ -35,7 +35,6 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kRowsOnTerminal = 30;
-constexpr std::size_t kLeastPrefix = 8;
 
 struct Row {
   Listed of;
@@ -81,23 +80,6 @@ bool shows_size(const CommandLine& line) {
 
 bool shows_cost(const CommandLine& line) {
   return line.cost || line.sort == "cost";
-}
-
-/// The shortest prefix of at least kLeastPrefix characters that distinguishes the id from all others.
-std::string short_id(const CatalogView& view, const std::string& id) {
-  const auto common = [&id](const std::string& other) {
-    return static_cast<std::size_t>(std::mismatch(id.begin(), id.end(), other.begin(), other.end()).first - id.begin());
-  };
-  const auto at = std::lower_bound(view.by_id.begin(), view.by_id.end(), id,
-                                   [](const auto& entry, const std::string& key) { return entry.first < key; });
-  std::size_t needed = kLeastPrefix;
-  if (at != view.by_id.end() && at != view.by_id.begin()) {
-    needed = std::max(needed, common(std::prev(at)->first) + 1);
-  }
-  if (at != view.by_id.end() && std::next(at) != view.by_id.end()) {
-    needed = std::max(needed, common(std::next(at)->first) + 1);
-  }
-  return id.substr(0, needed);
 }
 
 double cost_of(const Row& row) {
@@ -207,6 +189,13 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
       cells.push_back(join_words(row.labelled));
     }
     table.add(std::move(cells));
+  }
+  if (rows.empty() && io.out_is_terminal) {
+    const std::string why = line.state.empty()
+                                ? "there are no sessions; 'arborfs stores' says where they are looked for"
+                                : "no session is " + line.state;
+    io.err << (io.err_is_terminal ? why + "\n" : "");
+    return;
   }
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   io.out << styled(io, Style::bold, lines[0]) << "\n";

@@ -67,13 +67,12 @@ void print_match(const search::ShownMatch& shown, Terminal& io) {
   const std::string facts =
       "  " + std::string(shown.session.agent) + "  " + time_words(shown.session.mtime_ns) + "  " + title;
   io.out << styled(io, Style::bold, cut_middle(shown.path, width)) << "\n" << cut(facts, width) << "\n";
-  const std::string mark_on = io.has_colour() ? "\033[1;31m" : "";
-  const std::string mark_off = io.has_colour() ? "\033[0m" : "";
+  const StyleCodes mark = codes_of(io, Style::mark);
   for (std::size_t i = 0; i < std::min(match.hits.size(), kHitsShown); ++i) {
     const search::Hit& hit = match.hits[i];
     const std::string where = cut_middle("  text/" + hit.stem + ".md:", width);
     const bool is_long = columns_of(where) + 1 + columns_of(search::marked(hit.excerpt, "", "")) > width;
-    io.out << where << (is_long ? "\n    " : " ") << search::marked(hit.excerpt, mark_on, mark_off) << "\n";
+    io.out << where << (is_long ? "\n    " : " ") << search::marked(hit.excerpt, mark.on, mark.off) << "\n";
   }
   io.out << (match.has_more ? "  and more\n" : "");
 }

@@ -31,7 +31,7 @@ namespace arborfs::cli {
 namespace {
 
 constexpr std::size_t kBranchesShown = 20;
-constexpr std::size_t kWordsShown = 60;
+constexpr std::size_t kWordsShown = 60;  // where there is no screen
 constexpr std::size_t kFieldCharacters = 4096;
 
 struct Point {
@@ -53,7 +53,7 @@ struct Facts {
   Notes::Tags tags;
   Header header;
   SessionStatus status;
-  std::map<std::string, std::uint64_t> counts;  // by role or type
+  std::map<std::string, std::uint64_t> counts;  // by role
   std::string leaf;                             // its stem, "" if there is none
   Ordinal leaf_ordinal = kNoEntry;
   std::vector<Point> branches;
@@ -77,7 +77,7 @@ Ordinal last_talk(const LogIndex& index, Ordinal tip) {
 
 void read_index(const LogIndex& index, Ordinal leaf, Facts& facts) {
   for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
-    ++facts.counts[std::string(index.name(ordinal))];
+    ++facts.counts[std::string(index.role(ordinal))];
   }
   facts.leaf_ordinal = leaf;
   facts.leaf = leaf == kNoEntry ? "" : names::entry_stem(index, leaf);
@@ -240,9 +240,10 @@ std::string usage_words(const std::string& usage, const SessionPtr& session, std
 void print_points(const std::string& name, const std::vector<Point>& points, const Opened& opened, Ordinal leaf,
                   Terminal& io) {
   row(io, name, grouped(points.size()));
+  const std::size_t most_words = std::min(columns_of_screen(io), io.out_is_terminal ? kFieldCharacters : kWordsShown);
   const std::size_t shown = std::min(points.size(), kBranchesShown);
   for (std::size_t i = points.size() - shown; i < points.size(); ++i) {
-    const auto words = first_words(*opened.of.session, points[i].says, *opened.catalog, kWordsShown);
+    const auto words = first_words(*opened.of.session, points[i].says, *opened.catalog, most_words);
     const bool is_leaf = points[i].ordinal == leaf;
     const std::string text = fmt::format("  {} #{} {}  {}", is_leaf ? "*" : " ", points[i].ordinal,
                                          visible_line(points[i].name, kFieldCharacters), words);

@@ -55,30 +55,42 @@ std::string bar(double tokens, double most, std::size_t columns) {
   return text.append(kEighths[eighths % 8]);
 }
 
-std::vector<std::string> cells_of(const stats::Row& row) {
+/// What people know a session by: its id, on a terminal as short as in `ls`, and its name.
+std::vector<std::string> session_cells(const std::string& id, const Catalog& catalog, const Terminal& io) {
+  const auto session = catalog.find(id);
+  return {io.out_is_terminal ? short_id(*catalog.view(), id) : id,
+          session ? session_name(**session, kTitleCharacters) : ""};
+}
+
+std::vector<std::string> number_cells(const stats::Row& row) {
   const Usage& usage = row.usage;
-  return {visible_line(row.name, kTitleCharacters),
-          grouped(row.messages),
-          count_words(usage.input),
-          count_words(usage.output),
-          count_words(usage.cache_read),
-          count_words(usage.cache_write),
-          cost_words(row)};
+  return {grouped(row.messages),         count_words(usage.input),       count_words(usage.output),
+          count_words(usage.cache_read), count_words(usage.cache_write), cost_words(row)};
 }
 
 /// The table without bars: the rows and the total.
-Table numbers(const std::vector<stats::Row>& rows, const stats::Row& total, By by) {
-  Table table({{heading_of(by), false, true},
-               {"MESSAGES", true, false, 3},
-               {"INPUT", true, false, 4},
-               {"OUTPUT", true, false, 5},
-               {"CACHE READ", true, false, 2},
-               {"CACHE WRITE", true, false, 1},
-               {"COST", true}});
-  for (const stats::Row& row : rows) {
-    table.add(cells_of(row));
+Table table_of(const std::vector<stats::Row>& rows, const stats::Row& total, By by, const Catalog& catalog,
+               const Terminal& io) {
+  std::vector<Table::Column> columns{{"MESSAGES", true, false, 3},    {"INPUT", true, false, 4},
+                                     {"OUTPUT", true, false, 5},      {"CACHE READ", true, false, 2},
+                                     {"CACHE WRITE", true, false, 1}, {"COST", true}};
+  if (by == By::session) {
+    columns.insert(columns.begin(), {{"SESSION"}, {"TITLE", false, true}});
+  } else {
+    columns.insert(columns.begin(), {heading_of(by), false, true});
   }
-  table.add(cells_of(total));
+  Table table(columns);
+  const auto add = [&table](std::vector<std::string> names, const stats::Row& row) {
+    const auto numbers = number_cells(row);
+    names.insert(names.end(), numbers.begin(), numbers.end());
+    table.add(std::move(names));
+  };
+  for (const stats::Row& row : rows) {
+    add(by == By::session ? session_cells(row.name, catalog, io)
+                          : std::vector<std::string>{visible_line(row.name, kTitleCharacters)},
+        row);
+  }
+  add(by == By::session ? std::vector<std::string>{total.name, ""} : std::vector<std::string>{total.name}, total);
   return table;
 }
 
@@ -117,11 +129,11 @@ std::vector<std::string> bars_of(const std::vector<stats::Row>& rows, std::size_
   return bars;
 }
 
-void print_table(const stats::Stats& found, By by, Terminal& io) {
+void print_table(const stats::Stats& found, By by, const Catalog& catalog, Terminal& io) {
   const auto rows = found.rows(by);
   stats::Row total = found.total();
   total.name = "total";
-  const Table table = numbers(rows, total, by);
+  const Table table = table_of(rows, total, by, catalog, io);
   const auto bars = bars_of(rows, bar_columns(table, io));
   const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -166,7 +178,7 @@ int run_stats(const CommandLine& line, Terminal& io) {
     return fail(io, found.error());
   }
   const By by = by_of(line);
-  line.json ? print_json(*found, by, io) : print_table(*found, by, io);
+  line.json ? print_json(*found, by, io) : print_table(*found, by, **catalog, io);
   if (!line.json) {
     explain_costs(found->total(), io);
   }

@@ -88,7 +88,7 @@ bool Table::is_tight(std::size_t width) const {
   const auto fitted = widths(width);
   bool is_tight = width > 0 && sum_of(fitted) > width;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    is_tight = is_tight || (columns_[i].flexible && fitted[i] < std::min(whole[i], kRoomy));
+    is_tight = is_tight || (columns_[i].flexible && fitted[i] < std::min(whole[i], columns_[i].roomy));
   }
   return is_tight;
 }

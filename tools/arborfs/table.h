@@ -28,7 +28,8 @@ class Table {
     bool right = false;     // numbers
     bool flexible = false;  // is cut in the middle if the rows do not fit
     int dropped = 0;        // columns are left out in this order, from 1, while the rows do not fit or the flexible
-                            // ones have fewer than kRoomy columns; 0: never
+                            // ones are not roomy; 0: never
+    std::size_t roomy = 20;
   };
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
@@ -38,7 +39,6 @@ class Table {
 
  private:
   static constexpr std::size_t kLeast = 8;
-  static constexpr std::size_t kRoomy = 20;
   static constexpr std::size_t kGap = 2;
   [[nodiscard]] std::vector<std::size_t> widths(std::size_t width) const;
   [[nodiscard]] bool is_tight(std::size_t width) const;

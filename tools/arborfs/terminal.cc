@@ -19,20 +19,27 @@ std::size_t columns_of(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-const char* code_of(Style style) {
+bool has_many_colours(const Terminal& io) {
+  const auto value = [&io](const char* name) { return io.env ? io.env(name).value_or("") : ""; };
+  return value("TERM").find("256color") != std::string::npos || !value("COLORTERM").empty();
+}
+
+std::string number_of(Style style, bool has_many) {
   switch (style) {
     case Style::bold:
       return "1";
     case Style::dim:
       return "2";
     case Style::red:
-      return "31";
+      return has_many ? "38;5;160" : "31";
     case Style::green:
-      return "32";
+      return has_many ? "38;5;28" : "32";
     case Style::yellow:
-      return "33";
+      return has_many ? "38;5;130" : "33";
     case Style::cyan:
-      return "36";
+      return has_many ? "38;5;31" : "36";
+    case Style::mark:
+      return "1;" + number_of(Style::red, has_many);
     case Style::plain:
       break;
   }
@@ -61,11 +68,35 @@ Terminal system_terminal() {
                   .out_fd = STDOUT_FILENO};
 }
 
-std::string styled(const Terminal& io, Style style, const std::string& text) {
+StyleCodes codes_of(const Terminal& io, Style style) {
   if (style == Style::plain || !io.has_colour()) {
-    return text;
+    return {};
   }
-  return std::string("\x1b[") + code_of(style) + "m" + text + "\x1b[0m";
+  return {"\x1b[" + number_of(style, has_many_colours(io)) + "m", "\x1b[0m"};
+}
+
+std::string styled(const Terminal& io, Style style, const std::string& text) {
+  const StyleCodes codes = codes_of(io, style);
+  return codes.on + text + codes.off;
+}
+
+std::string styled_lines(const Terminal& io, std::string_view text,
+                         const std::function<Style(std::string_view)>& style_of) {
+  if (!io.has_colour()) {
+    return std::string(text);
+  }
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const Style style = style_of(line);
+    out += line.empty() ? "" : styled(io, style, std::string(line));
+    text.remove_prefix(line.size());
+    if (!text.empty()) {
+      out += '\n';
+      text.remove_prefix(1);
+    }
+  }
+  return out;
 }
 
 }  // namespace arborfs::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 
 namespace arborfs::cli {
 
@@ -35,8 +36,19 @@ struct Terminal {
 /// The real terminal: std::cin, std::cout and std::cerr of this process.
 Terminal system_terminal();
 
+/// Where the terminal has 256 colours, the styles' are dark enough for a light background and light enough for a dark
+/// one: the first eight are what a theme makes of them, and yellow on white cannot be read.
+enum class Style { plain, bold, dim, red, green, yellow, cyan, mark };
+/// What goes before and after a text in that style; both empty if the terminal has none.
+struct StyleCodes {
+  std::string on;
+  std::string off;
+};
+StyleCodes codes_of(const Terminal& io, Style style);
 /// `text` in one of the terminal's styles; unchanged if it has none.
-enum class Style { plain, bold, dim, red, green, yellow, cyan };
 std::string styled(const Terminal& io, Style style, const std::string& text);
+/// The same for each line of a text. `style_of` sees the lines in their order.
+std::string styled_lines(const Terminal& io, std::string_view text,
+                         const std::function<Style(std::string_view)>& style_of);
 
 }  // namespace arborfs::cli

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
@@ -482,18 +483,57 @@ Result<SessionWork> work_of(const CommandLine& line, Terminal& io) {
 }
 
 void print_files(const SessionWork& work, Terminal& io) {
-  Table table(
-      {{"READS", true, false, 2}, {"EDITS", true}, {"WRITES", true}, {"LAST", false, false, 1}, {"PATH", false, true}});
+  constexpr std::size_t kRoomyPath = 40;
+  Table table({{"READS", true, false, 2},
+               {"EDITS", true, false, 3},
+               {"WRITES", true, false, 4},
+               {"LAST", false, false, 1},
+               {"PATH", false, true, 0, kRoomyPath}});
   for (const FileWork& file : work.files) {
     table.add({grouped(file.reads), grouped(file.edits), grouped(file.writes),
                file.last_ms == Entry::kNoTime ? "-" : local_time(file.last_ms, "%Y-%m-%d %H:%M"),
                visible_line(file.path, kFilePathCharacters)});
   }
   const Pager pager(io);
-  for (const std::string& row : table.lines(io.width)) {
-    io.out << row << "\n";
+  const auto lines = table.lines(io.width);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
   }
 }
+
+/// Tells a person at a terminal why nothing is printed.
+void explain_nothing(bool is_nothing, const char* why, Terminal& io) {
+  if (is_nothing && io.err_is_terminal) {
+    io.err << why << "\n";
+  }
+}
+
+/// The line above a command: one that failed is red.
+Style style_of_command(std::string_view line) {
+  const bool has_failed =
+      line.ends_with(" · failed") || (line.find(" · exit ") != std::string_view::npos && !line.ends_with(" · exit 0"));
+  return !line.starts_with("# ") ? Style::plain : has_failed ? Style::red : Style::dim;
+}
+
+/// The lines of changes.diff in git's colours. Within a part, a line that begins as a file's name does is a change.
+class DiffStyles {
+ public:
+  Style operator()(std::string_view line) {
+    const char first = line.empty() ? '\0' : line[0];
+    if (line.starts_with("@@")) {
+      is_in_part_ = true;
+      return Style::cyan;
+    }
+    is_in_part_ = is_in_part_ && (first == ' ' || first == '+' || first == '-' || first == '\\');
+    if (is_in_part_) {
+      return first == '+' ? Style::green : first == '-' ? Style::red : Style::plain;
+    }
+    return first == '#' ? Style::dim : first == '-' || first == '+' ? Style::bold : Style::plain;
+  }
+
+ private:
+  bool is_in_part_ = false;
+};
 
 /// `entries`, and with those of sessions that it started `started`.
 void add_entries(JsonText& row, const std::vector<EntryOf>& entries) {
@@ -559,11 +599,15 @@ int run_files(const CommandLine& line, Terminal& io) {
   if (line.json) {
     return print_rows(work->files, io);
   }
-  if (io.out_is_terminal) {
+  if (!io.out_is_terminal) {
+    bool is_heading = true;
+    io.out << styled_lines(io, files_tsv(*work), [&is_heading](std::string_view /*line*/) {
+      return std::exchange(is_heading, false) ? Style::bold : Style::plain;
+    });
+  } else if (!work->files.empty()) {
     print_files(*work, io);
-  } else {
-    io.out << files_tsv(*work);
   }
+  explain_nothing(work->files.empty(), "no tool of the session read, edited or wrote a file", io);
   return kDone;
 }
 
@@ -575,8 +619,11 @@ int run_commands(const CommandLine& line, Terminal& io) {
   if (line.json) {
     return print_rows(work->commands, io);
   }
-  const Pager pager(io);
-  io.out << commands_text(*work);
+  {
+    const Pager pager(io);
+    io.out << styled_lines(io, commands_text(*work), style_of_command);
+  }
+  explain_nothing(work->commands.empty(), "no tool of the session ran a command", io);
   return kDone;
 }
 
@@ -589,9 +636,12 @@ int run_changes(const CommandLine& line, Terminal& io) {
   if (line.json) {
     return print_rows(changes->changes, io);
   }
-  const Pager pager(io);
   const std::string diff = changes_diff(*changes);
-  io.out << (io.out_is_terminal ? visible(diff) : diff);
+  {
+    const Pager pager(io);
+    io.out << styled_lines(io, io.out_is_terminal ? visible(diff) : diff, DiffStyles());
+  }
+  explain_nothing(diff.empty(), "no tool of the session changed a file", io);
   return kDone;
 }
 

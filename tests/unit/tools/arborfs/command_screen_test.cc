@@ -112,6 +112,94 @@ TEST_F(CommandScreenTest, ShowWrapsToTheTerminal) {
   }
 }
 
+TEST_F(CommandScreenTest, ShowHasAsManyWordsOfABranchAsTheScreenHasRoomFor) {
+  terminal.variables["NO_COLOR"] = "1";
+  sit_at(120);
+  EXPECT_EQ(run({"show", kId}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("than any screen of eighty columns has room for\n"));
+  EXPECT_THAT(out(), HasSubstr("(assistant 3, user 1)"));
+}
+
+TEST_F(CommandScreenTest, ColoursSuitBothBackgroundsWhereThereAre256) {
+  sit_at(80);
+  EXPECT_EQ(run({"tree", kId}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("\x1b[32m assistant\x1b[0m"));
+  terminal.variables["TERM"] = "xterm-256color";
+  EXPECT_EQ(run({"tree", kId}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("\x1b[38;5;28m assistant\x1b[0m"), Not(HasSubstr("\x1b[32m"))));
+  terminal.variables["TERM"] = "screen";
+  terminal.variables["COLORTERM"] = "truecolor";
+  EXPECT_EQ(run({"tree", kId}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("\x1b[38;5;28m assistant\x1b[0m"));
+}
+
+TEST_F(CommandScreenTest, TheHelpFitsTheTerminal) {
+  for (const std::string verb : {"", "ls", "fork", "search"}) {
+    for (const std::size_t width : {40, 60, 80, 200}) {
+      sit_at(width);
+      EXPECT_EQ(run(verb.empty() ? std::vector<std::string>{"--help"} : std::vector<std::string>{"help", verb}), kDone);
+      std::istringstream lines(out());
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(columns_of(line), std::min<std::size_t>(width, 100)) << verb << ": " << line;
+      }
+    }
+  }
+  sit_at(40);
+  EXPECT_EQ(run({"--help"}), kDone);
+  EXPECT_THAT(out(),
+              AllOf(HasSubstr("\n  ls            List the sessions, most\n                recently written first\n"),
+                    HasSubstr("\nFind:\n  ls "), HasSubstr("\nRead:\n  show ")));
+  EXPECT_EQ(run({"ls", "--help"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\n  --sort KEY\n      Order: modified"));
+  sit_at(80);
+  EXPECT_EQ(run({"ls", "--help"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\n  --sort KEY            Order: modified"));
+}
+
+TEST_F(CommandScreenTest, WhatIsNotThereIsSaid) {
+  sit_at(80);
+  terminal.io.err_is_terminal = true;
+  for (const auto& [verb, why] : {std::pair("files", "no tool of the session read, edited or wrote a file\n"),
+                                  std::pair("commands", "no tool of the session ran a command\n"),
+                                  std::pair("changes", "no tool of the session changed a file\n")}) {
+    EXPECT_EQ(run({verb, kId}), kDone);
+    EXPECT_EQ(out(), "") << verb;
+    EXPECT_EQ(err(), why);
+  }
+  EXPECT_EQ(run({"ls", "--state=live"}), kDone);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("no session is live\n"));
+}
+
+TEST(CommandWork, IsColouredAsGitDoes) {
+  ::arborfs::testing::TempStore scratch;
+  const ::arborfs::testing::Variable state("XDG_STATE_HOME", scratch.root() + "/state");
+  ::arborfs::testing::FakeTerminal terminal;
+  const std::string store = "--store=omp=" + std::string(tests::kSourceDir) + "/tools/samples/omp";
+  EXPECT_EQ(terminal.run({"changes", store, "019c65b8", "--color=always"}), kDone) << terminal.err.str();
+  EXPECT_THAT(terminal.out.str(),
+              AllOf(HasSubstr("\x1b[1m+++ b/home/sam/work/harbor/upload/upload_test.go\x1b[0m\n"
+                              "\x1b[36m@@ -1,1 +1,1 @@\x1b[0m\n\x1b[31m-go srv.DropAfter(2)\x1b[0m\n"
+                              "\x1b[32m+srv.DropAfter(2)\x1b[0m\n"),
+                    HasSubstr("\x1b[2m# What 3 commands")));
+  EXPECT_EQ(terminal.run({"commands", store, "019c65b8", "--color=always"}), kDone) << terminal.err.str();
+  EXPECT_THAT(terminal.out.str(), AllOf(HasSubstr("harbor · failed\x1b[0m\ngo test"), HasSubstr("\x1b[31m# entry 4 "),
+                                        HasSubstr("\x1b[2m# entry 21 ")));
+}
+
+TEST(CommandStats, SessionsHaveTheirTitles) {
+  ::arborfs::testing::TempStore scratch;
+  const ::arborfs::testing::Variable state("XDG_STATE_HOME", scratch.root() + "/state");
+  ::arborfs::testing::FakeTerminal terminal;
+  const std::string store = "--store=omp=" + std::string(tests::kSourceDir) + "/tools/samples/omp";
+  EXPECT_EQ(terminal.run({"stats", store, "--by=session"}), kDone) << terminal.err.str();
+  EXPECT_THAT(terminal.out.str(), HasSubstr("\n019c65b8-8f00-70bd-80bb-9deb8e394404  Fix the flaky upload test  "));
+  terminal.io.out_is_terminal = true;
+  terminal.io.width = 120;
+  EXPECT_EQ(terminal.run({"stats", store, "--by=session"}), kDone) << terminal.err.str();
+  EXPECT_THAT(terminal.out.str(), HasSubstr("\n019c65b8  Fix the flaky upload test  ")) << "an id that verbs take";
+}
+
 TEST(CommandShow, NamesTheSubAgents) {
   ::arborfs::testing::TempStore scratch;
   const ::arborfs::testing::Variable state("XDG_STATE_HOME", scratch.root() + "/state");

@@ -100,9 +100,9 @@ TEST_F(CommandStatsTest, CopiesOfAMessageInAForkDoNotCount) {
               fork + "\n" + answer("e1", "2026-02-16T10:00:00.000Z", "small", "0.5") +
                   answer("e2", "2026-02-16T23:30:00.000Z", "large", "0.25") +
                   answer("e9", "2026-02-18T10:00:00.000Z", "large", "0.25"));
-  EXPECT_THAT(stats({"--by=session"}),
-              AllOf(HasSubstr("aaaa000011112222         2"), HasSubstr("cccc000011112222         1"),
-                    HasSubstr("total                    4")));
+  EXPECT_THAT(stats({"--by=session"}), AllOf(HasSubstr("aaaa000011112222  (no conversation)         2"),
+                                             HasSubstr("cccc000011112222  (no conversation)         1"),
+                                             HasSubstr("total                                       4")));
 }
 
 TEST_F(CommandStatsTest, ATerminalShowsBars) {

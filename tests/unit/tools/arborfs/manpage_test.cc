@@ -87,7 +87,8 @@ bool changes_session(const std::string& verb) {
 }
 
 bool takes_colour(const std::string& verb) {
-  static const std::set<std::string> kVerbs = {"ls", "search", "history", "stats", "show", "tree", "text"};
+  static const std::set<std::string> kVerbs = {"ls",   "search", "history", "stats",    "show",
+                                               "tree", "text",   "files",   "commands", "changes"};
   return kVerbs.contains(verb);
 }
 
