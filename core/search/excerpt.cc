@@ -21,8 +21,22 @@ bool is_empty_or_fence(std::string_view line) {
   return arborfs::is_blank(line) || line.starts_with("```");
 }
 
-/// The line with the most words; if no line has any, as for a phrase over two lines or without words, the first that
-/// says something.
+/// The beginning of the text on one line, without what says nothing: for an entry that calls a tool, the tool and what
+/// it is to do.
+std::string beginning_of(std::string_view text, std::size_t columns) {
+  std::string line;
+  while (!text.empty() && columns_of(line) <= columns) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!is_empty_or_fence(one)) {
+      (line += line.empty() ? "" : " ") += json::whole_characters(one, std::size_t{64} << 10U);
+    }
+  }
+  return line;
+}
+
+/// The line with the most words; if no line has any, as for a phrase over two lines, the first that says something.
 std::string_view best_line(std::string_view text, const std::vector<std::string>& words) {
   std::string_view best;
   std::size_t most = 0;
@@ -121,7 +135,8 @@ std::vector<std::pair<std::size_t, std::size_t>> covered(const Characters& line,
 }  // namespace
 
 Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t columns) {
-  const std::string_view whole = best_line(text, words);
+  const std::string beginning = words.empty() ? beginning_of(text, columns) : "";
+  const std::string_view whole = words.empty() ? beginning : best_line(text, words);
   const std::string_view part = part_with_word(whole, words);
   const std::string_view chosen = trimmed(part);
   const Characters line = characters_of(chosen);

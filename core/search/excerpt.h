@@ -16,7 +16,7 @@ struct Excerpt {
 };
 
 /// The line of `text` with the most words, cut around the first of them to at most `columns`. Words are folded
-/// (utf8.h). Without a match, the beginning of the text.
+/// (utf8.h). Without words, the beginning of the text.
 Excerpt excerpt_of(std::string_view text, const std::vector<std::string>& words, std::size_t columns);
 
 /// The excerpt's text with `begin` and `end` around each mark.

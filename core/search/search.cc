@@ -321,7 +321,8 @@ class HitFinder {
     const bool is_full = match_.hits.size() >= options_.most_hits;
     const bool has_best =
         std::all_of(words_.begin(), words_.end(), [&](std::size_t words) { return words == query_.wanted.size(); });
-    return (is_full && has_best) || (bytes_ >= kMostBytes && !match_.hits.empty()) || options_.is_over();
+    return (is_full && has_best && match_.has_more) || (bytes_ >= kMostBytes && !match_.hits.empty()) ||
+           options_.is_over();
   }
 
   void take(Ordinal ordinal, const std::string& text) {

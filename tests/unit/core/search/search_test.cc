@@ -99,7 +99,8 @@ TEST(SearchQuery, NamesOfFoldersSpellSlashes) {
 }
 
 TEST(SearchExcerpt, MarksTheWordsOfTheBestLine) {
-  EXPECT_EQ(excerpt_of("\n```\nedit\npath: a.go\n```\n", {}, 80).text, "edit") << "a fence says nothing";
+  EXPECT_EQ(excerpt_of("\n```\nedit\npath: a.go\n```\n", {}, 80).text, "edit path: a.go")
+      << "a fence says nothing, and the tool alone not enough";
   const Excerpt one = excerpt_of("race\nthe Race condition\n", {"race", "condition"}, 80);
   EXPECT_EQ(marked(one, "[", "]"), "the [Race] [condition]");
   const Excerpt cut = excerpt_of(std::string(300, 'x') + " ΣΟΦΌΣ " + std::string(300, 'y'), {folded("σοφός")}, 60);
