@@ -1,4 +1,5 @@
-"""The walkthroughs of README through the sample sessions: each command prints the promised output."""
+"""The walkthroughs of README and of docs/TASKS.md through the sample sessions: each command prints the promised
+output."""
 
 import contextlib
 import json
@@ -13,12 +14,15 @@ SAMPLES = SOURCE_DIR / "tools" / "samples"
 AGENTS = ("omp", "pi", "opal", "opencode", "claude", "codex", "goat")
 
 
-def walk(title):
-    """The commands of a section of README, each with the lines that README shows below it."""
+def section_of_readme(title):
     text = (SOURCE_DIR / "README.md").read_text()
-    section = text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+    return text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def walk(text):
+    """The commands of a text, each with the lines that it shows below them."""
     steps = []
-    for line in section.splitlines():
+    for line in text.splitlines():
         if not line.startswith("    "):
             continue
         line = line[4:]
@@ -54,10 +58,10 @@ def matches(promised, printed):
     return re.fullmatch(pattern, printed) is not None
 
 
-def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
-    """Runs the section's commands in one shell on the mounted samples; each must print the lines below it. `beside` is
+def check_walk(case, text, beside=lambda samples: contextlib.nullcontext()):
+    """Runs the text's commands in one shell on the mounted samples; each must print the lines below it. `beside` is
     active meanwhile."""
-    steps = walk(title)
+    steps = walk(text)
     assert len(steps) > 10, steps
     home = case.new_path("home")
     (home / "sessions").mkdir(parents=True)
@@ -70,19 +74,28 @@ def check_walk(case, title, beside=lambda samples: contextlib.nullcontext()):
     output = output.decode()
     printed = re.split(r"--- step \d+\n", output)[1:]
     assert len(printed) == len(steps), output
-    wrong = [f"$ {command}\n{got}--- README says:\n" + "\n".join(promised)
+    wrong = [f"$ {command}\n{got}--- the page says:\n" + "\n".join(promised)
              for (command, promised), got in zip(steps, printed) if promised and not matches(promised, got)]
     assert not wrong, "\n\n".join(wrong)
 
 
 def test_walk_section_prints_the_shown_output(case):
     """The commands of README's section "A tour" print what README shows."""
-    check_walk(case, "A tour")
+    check_walk(case, section_of_readme("A tour"))
 
 
 def test_writing_section_prints_the_shown_output(case):
     """The commands of README's section "Writing" print what README shows."""
-    check_walk(case, "Writing")
+    check_walk(case, section_of_readme("Writing"))
+
+
+def test_each_task_is_one_command(case):
+    """The commands of docs/TASKS.md, more than thirty, print what the page shows; each is below a sentence of its own."""
+    text = (SOURCE_DIR / "docs" / "TASKS.md").read_text()
+    steps = walk(text)
+    assert len(steps) > 30 and all(promised for _, promised in steps), steps
+    equal(len(re.findall(r"^\S.*:\n\n    \$ ", text, re.MULTILINE)), len(steps), "sentences with a command")
+    check_walk(case, text)
 
 
 def test_both_sections_work_beside_an_agent(case):
@@ -102,7 +115,7 @@ def test_both_sections_work_beside_an_agent(case):
             yield
 
     for title in ("A tour", "Writing"):
-        check_walk(case, title, agent_at_work)
+        check_walk(case, section_of_readme(title), agent_at_work)
 
 
 def test_samples_cover_the_features_in_the_walk(case):
