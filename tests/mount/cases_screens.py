@@ -87,6 +87,18 @@ def test_wide_characters_keep_the_columns(case):
     equal(len(ends), 1, said)
 
 
+def test_words_of_a_text_are_not_broken(case):
+    """On a terminal, text breaks its lines at spaces, outside of code; with the blanks, it is the text of a pipe."""
+    whole = case.arborfs("text", *STORES, SESSION, check=True).stdout.decode()
+    for width in (40, 60, 80, 120, 200):
+        said, status = screen(case, "text", SESSION, width=width, NO_COLOR="1")
+        words, all_words = ([word for word in text.split() if word != ">"] for text in (said, whole))
+        equal((status, words), (0, all_words), f"at {width}")
+        outside = "".join(said.split("```")[::2])
+        wide = [line for line in outside.splitlines() if columns(line) > width and " " in line]
+        equal(wide, [], f"at {width}")
+
+
 def test_colours_can_be_read_on_light_and_dark_backgrounds(case):
     """With 256 colours no verb uses one of the first eight, of which some cannot be read on white, some on black."""
     for words in VERBS:

@@ -24,7 +24,7 @@
 #include "core/write/resolve_target.h"
 #include "fs/fuse/errno_map.h"
 #include "tools/arborfs/json_text.h"
-#include "tools/arborfs/markdown_colours.h"
+#include "tools/arborfs/markdown_layout.h"
 #include "tools/arborfs/progress.h"
 #include "tools/arborfs/run.h"
 #include "tools/arborfs/table.h"
@@ -391,12 +391,12 @@ std::string first_words(const Session& session, Ordinal ordinal, const Catalog& 
 
 Result<void> write_content(const Content& content, Form form, Terminal& io) {
   TerminalSafeJson filter;
-  MarkdownColours colours(io);
+  MarkdownLayout layout(io, form.width);
   for (std::uint64_t at = 0; at < content.size() && io.out; at += kPiece) {
     ASSIGN_OR_RETURN(auto piece, content.read(at, std::min(kPiece, content.size() - at)));
-    if (form.coloured) {
+    if (form.coloured || form.width > 0) {
       std::string coloured;
-      colours.feed(piece, coloured);
+      layout.feed(piece, coloured);
       io.out << coloured;
     } else {
       io.out << in_form(std::move(piece), form, filter);
@@ -404,7 +404,7 @@ Result<void> write_content(const Content& content, Form form, Terminal& io) {
   }
   std::string rest;
   filter.finish(rest);
-  colours.finish(rest);
+  layout.finish(rest);
   io.out << rest << (form.one_line ? "\n" : "");
   return {};
 }

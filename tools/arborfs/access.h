@@ -85,6 +85,7 @@ struct Form {
   bool safe_json = false;  // it is JSON and goes to a terminal
   bool one_line = false;   // it is JSON, and the newlines between its tokens are left out
   bool coloured = false;   // it is Markdown: headings are set off
+  std::size_t width = 0;   // it is Markdown: lines outside of code are broken at spaces; 0: they are not
 };
 /// Writes a document piece by piece.
 Result<void> write_content(const Content& content, Form form, Terminal& io);

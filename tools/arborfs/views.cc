@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -155,6 +156,17 @@ int print_text_json(const Opened& opened, const ViewRow& view, Ordinal ordinal, 
   }
   io.out << terminal_safe_json(json.add("text", *text).str()) << "\n";
   return kDone;
+}
+
+/// The columns of the screen, or of fzf's preview; 0 if the text goes elsewhere.
+std::size_t width_of_text(const Terminal& io) {
+  if (io.out_is_terminal) {
+    return io.width;
+  }
+  const std::string columns = io.env ? io.env("FZF_PREVIEW_COLUMNS").value_or("") : "";
+  std::size_t width = 0;
+  std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  return width - std::min<std::size_t>(width, 1);  // below a line that fills the preview, fzf leaves one empty
 }
 
 /// Why an entry that is named by a word is none.
@@ -421,7 +433,7 @@ int run_text(const CommandLine& line, Terminal& io) {
   if ((!whole || !line.branch.empty()) && *ordinal == kNoEntry) {
     return fail(io, no_entry_in(*opened->of.session));
   }
-  const Form form{.coloured = io.has_colour()};
+  const Form form{.coloured = io.has_colour(), .width = width_of_text(io)};
   return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, form, io);
 }
 

@@ -9,7 +9,7 @@
 #include "core/base/columns.h"
 #include "tests/support/paths.h"
 #include "tests/unit/command_write_support.h"
-#include "tools/arborfs/markdown_colours.h"
+#include "tools/arborfs/markdown_layout.h"
 
 namespace arborfs::cli {
 namespace {
@@ -212,7 +212,7 @@ TEST(CommandShow, NamesTheSubAgents) {
   EXPECT_THAT(terminal.out.str(), HasSubstr(R"("children":[{"session":"agent-36ee684883b4acda9","title":"List)"));
 }
 
-TEST(MarkdownColoursTest, SetsHeadingsAndCodeOffWhereverPiecesEnd) {
+TEST(MarkdownLayoutTest, SetsHeadingsAndCodeOffWhereverPiecesEnd) {
   ::arborfs::testing::FakeTerminal terminal;
   terminal.io.colour = Colour::always;
   const std::string text = "## user · x\n\nwords\n```sh\n## no heading\n```\n> quoted";
@@ -220,13 +220,48 @@ TEST(MarkdownColoursTest, SetsHeadingsAndCodeOffWhereverPiecesEnd) {
       "\x1b[36m## user · x\x1b[0m\n\nwords\n\x1b[2m```sh\x1b[0m\n## no heading\n\x1b[2m```\x1b[0m\n"
       "\x1b[2m> quoted\x1b[0m";
   for (std::size_t at = 0; at <= text.size(); ++at) {
-    MarkdownColours colours(terminal.io);
+    MarkdownLayout layout(terminal.io, 0);
     std::string out;
-    colours.feed(text.substr(0, at), out);
-    colours.feed(text.substr(at), out);
-    colours.finish(out);
+    layout.feed(text.substr(0, at), out);
+    layout.feed(text.substr(at), out);
+    layout.finish(out);
     EXPECT_EQ(out, expected) << at;
   }
+}
+
+TEST(MarkdownLayoutTest, BreaksLinesOutsideOfCodeAtSpaces) {
+  ::arborfs::testing::FakeTerminal terminal;
+  const std::string text =
+      "## user · 2026-02-16 · 278fa836\n\n> a quotation of some words\n- an item of some words\n"
+      "  * nested words of an item\n12. a numbered one of them\n```\nlong code stays as it is here\n```\nshort\n"
+      "a-word-that-is-longer-than-the-screen and more";
+  const std::string expected =
+      "## user · 2026-02-16 ·\n278fa836\n\n> a quotation of some\n> words\n- an item of some\n  words\n"
+      "  * nested words of an\n    item\n12. a numbered one of\n    them\n```\nlong code stays as it is "
+      "here\n```\nshort\n"
+      "a-word-that-is-longer-than-the-screen\nand more";
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    MarkdownLayout layout(terminal.io, 22);
+    std::string out;
+    layout.feed(text.substr(0, at), out);
+    layout.feed(text.substr(at), out);
+    layout.finish(out);
+    EXPECT_EQ(out, expected) << at;
+  }
+}
+
+TEST_F(CommandScreenTest, ATextIsAsWideAsTheScreenAndWholeElsewhere) {
+  terminal.variables["NO_COLOR"] = "1";
+  const std::string whole = "only words, and many of them, more than any screen of eighty columns has room for\n";
+  EXPECT_EQ(run({"text", kId, "leaf"}), kDone) << err();
+  EXPECT_EQ(out(), whole);
+  terminal.variables["FZF_PREVIEW_COLUMNS"] = "41";
+  EXPECT_EQ(run({"text", kId, "leaf"}), kDone) << err();
+  EXPECT_EQ(out(), "only words, and many of them, more than\nany screen of eighty columns has room\nfor\n");
+  terminal.variables.erase("FZF_PREVIEW_COLUMNS");
+  sit_at(80);
+  EXPECT_EQ(run({"text", kId, "leaf"}), kDone) << err();
+  EXPECT_EQ(out(), "only words, and many of them, more than any screen of eighty columns has room\nfor\n");
 }
 
 }  // namespace
