@@ -105,11 +105,15 @@ std::vector<Occupant> rows_of_projects(const std::vector<Measured>& measured) {
   return rows;
 }
 
-std::vector<Occupant> rows_of_sessions(const std::vector<Measured>& measured) {
+/// On a terminal with ids as short as in `ls`.
+std::vector<Occupant> rows_of_sessions(const std::vector<Measured>& measured, const Catalog& catalog,
+                                       const Terminal& io) {
+  const auto view = catalog.view();
   std::vector<Occupant> rows;
   for (const auto& [of, parts, problem] : measured) {
     const std::string name = session_name(*of.session, kTitleCharacters);
-    Occupant row{own_bytes(parts), of.id, problem.empty() ? name : "! " + visible_line(problem, kTitleCharacters)};
+    const std::string id = io.out_is_terminal ? short_id(*view, of.id) : of.id;
+    Occupant row{own_bytes(parts), id, problem.empty() ? name : "! " + visible_line(problem, kTitleCharacters)};
     row.json.add("session", of.id).add("agent", of.session->agent()).add("project", of.project->name);
     row.json.add("name", name).add("problem", problem);
     rows.push_back(std::move(row));
@@ -175,9 +179,7 @@ void print_table(const std::vector<Occupant>& rows, std::uint64_t total, const s
   for (const Occupant& row : shared) {
     table.add({size_words(row.bytes), row.name, row.words});
   }
-  for (const std::string& line : table.lines(io.out_is_terminal ? io.width : 0)) {
-    io.out << line << "\n";
-  }
+  print_with_heading(table.lines(io.out_is_terminal ? io.width : 0), io);
 }
 
 }  // namespace
@@ -196,7 +198,7 @@ int run_du(const CommandLine& line, Terminal& io) {
   const bool is_session = line.sessions.size() == 1 && find_session(**catalog, line.sessions.front());
   auto rows = line.sessions.empty() ? rows_of_projects(measured)
               : is_session          ? rows_of_parts(parts)
-                                    : rows_of_sessions(measured);
+                                    : rows_of_sessions(measured, **catalog, io);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Occupant& one, const Occupant& other) { return one.bytes > other.bytes; });
   auto shared = rows_of_blobs(measured);

@@ -145,10 +145,7 @@ void print_table(const Prompts& prompts, Terminal& io) {
     cells.push_back(visible_line(prompt.text, kLongestLine));
     table.add(std::move(cells));
   }
-  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
-  }
+  print_with_heading(table.lines(io.out_is_terminal ? io.width : 0), io);
 }
 
 bool is_addition(const CommandLine& line) {

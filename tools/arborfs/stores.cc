@@ -96,9 +96,7 @@ void print_table(const std::vector<StoreRow>& rows, Terminal& io) {
                std::string(row.state) + (row.problem.empty() ? "" : ": " + visible_line(row.problem, kShownPath)) +
                    left_out_words(row.left_out)});
   }
-  for (const std::string& line : table.lines(io.out_is_terminal ? io.width : 0)) {
-    io.out << line << "\n";
-  }
+  print_with_heading(table.lines(io.out_is_terminal ? io.width : 0), io);
 }
 
 }  // namespace

@@ -99,4 +99,10 @@ std::string styled_lines(const Terminal& io, std::string_view text,
   return out;
 }
 
+void print_with_heading(const std::vector<std::string>& lines, Terminal& io) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
+  }
+}
+
 }  // namespace arborfs::cli

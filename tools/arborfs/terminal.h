@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace arborfs::cli {
 
@@ -50,5 +51,8 @@ std::string styled(const Terminal& io, Style style, const std::string& text);
 /// The same for each line of a text. `style_of` sees the lines in their order.
 std::string styled_lines(const Terminal& io, std::string_view text,
                          const std::function<Style(std::string_view)>& style_of);
+
+/// Prints the lines of a table, of which the first is the heading.
+void print_with_heading(const std::vector<std::string>& lines, Terminal& io);
 
 }  // namespace arborfs::cli

@@ -60,10 +60,7 @@ void print_trash(const std::vector<Trashed>& all, bool json, const char* when_em
     io.out << when_empty << "\n";
     return;
   }
-  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
-  }
+  print_with_heading(table.lines(io.out_is_terminal ? io.width : 0), io);
 }
 
 /// True if the word is a prefix of its name in the trash, of the name that it had, or of the id in that name.

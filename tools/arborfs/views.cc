@@ -507,10 +507,7 @@ void print_files(const SessionWork& work, Terminal& io) {
                visible_line(file.path, kFilePathCharacters)});
   }
   const Pager pager(io);
-  const auto lines = table.lines(io.width);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
-  }
+  print_with_heading(table.lines(io.width), io);
 }
 
 /// Tells a person at a terminal why nothing is printed.
