@@ -59,10 +59,7 @@ void print_table(const std::vector<OperationGroup>& groups, Terminal& io) {
                visible_line(state_words(group), kUndoWords)});
   }
   const Pager pager(io);
-  const auto lines = table.lines(io.out_is_terminal ? io.width : 0);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    io.out << styled(io, i == 0 ? Style::bold : Style::plain, lines[i]) << "\n";
-  }
+  print_with_heading(table.lines(io.out_is_terminal ? io.width : 0), io);
 }
 
 int list_operations(const Operations& operations, bool json, Terminal& io) {

@@ -169,6 +169,10 @@ std::size_t width_of_text(const Terminal& io) {
   return width - std::min<std::size_t>(width, 1);  // below a line that fills the preview, fzf leaves one empty
 }
 
+Form form_of_text(const Terminal& io) {
+  return {.coloured = io.has_colour(), .width = width_of_text(io)};
+}
+
 /// Why an entry that is named by a word is none.
 Error no_entry_in(const Session& session) {
   const auto guard = session.read();
@@ -339,7 +343,7 @@ int print_role(const CommandLine& line, Terminal& io) {
     io.out << terminal_safe_json(rows.str()) << "\n";
     return kDone;
   }
-  return print_content(content, Form{.coloured = io.has_colour()}, io);
+  return print_content(content, form_of_text(io), io);
 }
 
 std::string code_json(const Opened& opened, Ordinal ordinal, const std::vector<CodeBlock>& blocks) {
@@ -433,7 +437,7 @@ int run_text(const CommandLine& line, Terminal& io) {
   if ((!whole || !line.branch.empty()) && *ordinal == kNoEntry) {
     return fail(io, no_entry_in(*opened->of.session));
   }
-  const Form form{.coloured = io.has_colour(), .width = width_of_text(io)};
+  const Form form = form_of_text(io);
   return line.json ? print_text_json(*opened, view, *ordinal, io) : print_document(*opened, view, *ordinal, form, io);
 }
 
