@@ -100,6 +100,17 @@ def test_words_of_a_text_are_not_broken(case):
         equal(wide, [], f"at {width}")
 
 
+def test_comments_of_commands_and_changes_fit(case):
+    """On a terminal the comments are broken at spaces into comments; what a command or a change has stays as it is."""
+    for verb in ("commands", "changes"):
+        whole = case.arborfs(verb, *STORES, SESSION, check=True).stdout.decode()
+        for width in (60, 80, 120, 200):
+            said, status = screen(case, verb, SESSION, width=width, NO_COLOR="1")
+            words, all_words = ([word for word in text.split() if word != "#"] for text in (said, whole))
+            equal((status, words), (0, all_words), f"{verb} at {width}")
+            equal([line for line in said.splitlines() if line.startswith("#") and columns(line) > width], [], f"{verb} at {width}")
+
+
 def test_colours_can_be_read_on_light_and_dark_backgrounds(case):
     """With 256 colours no verb uses one of the first eight, of which some cannot be read on white, some on black."""
     for words in VERBS:

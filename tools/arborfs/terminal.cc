@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "core/base/columns.h"
+
 namespace arborfs::cli {
 namespace {
 
@@ -14,7 +16,7 @@ std::optional<std::string> process_env(const char* name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-std::size_t columns_of(int fd) {
+std::size_t width_of(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
@@ -61,7 +63,7 @@ Terminal system_terminal() {
                   .err = std::cerr,
                   .out_is_terminal = ::isatty(STDOUT_FILENO) != 0,
                   .err_is_terminal = ::isatty(STDERR_FILENO) != 0,
-                  .width = columns_of(STDOUT_FILENO),
+                  .width = width_of(STDOUT_FILENO),
                   .env = process_env,
                   .in = &std::cin,
                   .in_is_terminal = ::isatty(STDIN_FILENO) != 0,
@@ -82,14 +84,19 @@ std::string styled(const Terminal& io, Style style, const std::string& text) {
 
 std::string styled_lines(const Terminal& io, std::string_view text,
                          const std::function<Style(std::string_view)>& style_of) {
-  if (!io.has_colour()) {
-    return std::string(text);
-  }
+  constexpr std::string_view kComment = "# ";
+  const std::size_t width = io.out_is_terminal ? io.width : 0;
   std::string out;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     const Style style = style_of(line);
-    out += line.empty() ? "" : styled(io, style, std::string(line));
+    const bool is_broken = width > kComment.size() && line.starts_with(kComment) && columns_of(line) > width;
+    const auto parts = is_broken ? lines_of_columns(line.substr(kComment.size()), width - kComment.size())
+                                 : std::vector<std::string>{std::string(line)};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::string part = std::string(is_broken ? kComment : "") + parts[i];
+      out += (i == 0 ? "" : "\n") + (part.empty() ? "" : styled(io, style, part));
+    }
     text.remove_prefix(line.size());
     if (!text.empty()) {
       out += '\n';
