@@ -283,6 +283,8 @@ of the log and the id are found too, but not listed. It has:
     leaf               link to the entry from which the conversation continues
     context.json       what the agent would send to the model: one JSON object with one message per line
     transcript.md      the conversation up to the leaf, as readable text
+    transcript.html    the same as a page for a browser, with the other branches, tokens and cost
+    context.html       context.json as such a page
     tree.txt           a drawing of the whole tree: branches, labels, the leaf
     files.tsv          the files that the agent's tools read, edited and wrote
     commands.txt       the commands that they ran, as a script
@@ -295,7 +297,7 @@ of the log and the id are found too, but not listed. It has:
     entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json
     text/              the same entries as text: 000042-assistant-a1b2c3d4.md
     images/            the images in entries: 000042-a1b2c3d4-1.png
-    branches/          one folder for the end of each branch, with context.json, transcript.md and its entries
+    branches/          one folder for the end of each branch, with context.json, transcript.md, their pages and its entries
     branches/current   link to the branch that the leaf is on
     labels/            one link per label, to the entry that has it
     damage/            bytes of the log that belong to no entry; absent if there are none
@@ -370,9 +372,13 @@ branches/
 native/
 images/
 context.json
+context.html
+transcript.html
 raw.jsonl
 trajectory.json
 tree.txt
+/index.html
+/stats.html
 !/projects/*/
 !/projects/*/*/
 !**/artifacts/**

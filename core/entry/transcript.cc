@@ -57,27 +57,22 @@ std::string entry_heading(const LogIndex& index, Ordinal ordinal) {
   return heading + "\n\n";
 }
 
-namespace {
-
-/// The line about what lies between an entry and those above it; "" for nothing.
-std::string break_line(const PeopleStep& step) {
+std::string break_sentence(const PeopleStep& step) {
   switch (step.before) {
     case PeopleStep::Break::compaction:
-      return "*Compacted: of what is above, the agent sends the model only a summary and what it kept.*\n\n";
+      return "Compacted: of what is above, the agent sends the model only a summary and what it kept.";
     case PeopleStep::Break::gap:
       break;
     case PeopleStep::Break::none:
       return "";
   }
   if (step.earlier == 0) {
-    return "*The log does not have what came before this.*\n\n";
+    return "The log does not have what came before this.";
   }
   const std::string earlier =
       step.earlier == 1 ? "1 earlier entry is" : std::to_string(step.earlier) + " earlier entries are";
-  return "*" + earlier + " not connected with what follows, and the agent does not send them.*\n\n";
+  return earlier + " not connected with what follows, and the agent does not send them.";
 }
-
-}  // namespace
 
 std::string image_link(const LogIndex& index, const ImageRef& image, std::string_view images) {
   constexpr std::string_view kPlain = "-._~";
@@ -102,7 +97,8 @@ std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::v
   steps.reserve(path.size());
   std::string breaks;
   for (const PeopleStep& step : path) {
-    breaks += break_line(step);
+    const std::string sentence = break_sentence(step);
+    breaks += sentence.empty() ? "" : "*" + sentence + "*\n\n";
     if (!parts.shows(index.name(step.ordinal))) {
       continue;
     }

@@ -36,6 +36,8 @@ struct TranscriptParts {
 };
 /// A link to an image in the folder `images`, which ends in '/', and a blank line.
 std::string image_link(const LogIndex& index, const ImageRef& image, std::string_view images);
+/// What lies between an entry and those above it, as a sentence; "" for nothing.
+std::string break_sentence(const PeopleStep& step);
 /// Copies a path out of the index. A break before an entry that is not shown stands before the next one that is.
 /// The heading of an entry in a transcript, with a blank line: its role, local time and id.
 std::string entry_heading(const LogIndex& index, Ordinal ordinal);

@@ -37,11 +37,6 @@ Result<SessionSpent> read_session(const SessionPtr& session, const Options& opti
   return spent;
 }
 
-Addend addend_of(const Spent& spent, const SessionSpent& all) {
-  const bool is_without = !all.whole_cost && !all.is_in_starters && lacks_cost(spent.usage);
-  return {spent.usage, 1, is_without ? 1 : 0, spent.is_computed ? 1 : 0, spent.is_computed ? spent.usage.cost : 0};
-}
-
 Addend addend_of_cost(double cost) {
   Addend addend;
   addend.usage.cost = cost;

@@ -17,7 +17,9 @@
 #include "core/entry/views.h"
 #include "core/log/log_reader.h"
 #include "core/session/awaited_blobs.h"
+#include "core/session/session_name.h"
 #include "core/session/view_cache.h"
+#include "core/views/conversation_page.h"
 #include "core/views/session_changes.h"
 #include "core/views/session_facts.h"
 #include "core/views/session_work.h"
@@ -373,6 +375,57 @@ ContentResult make_trajectory(const ViewRequest& request) {
   return trajectory(request.session, started);
 }
 
+/// Links for a page in the folder of its session, or in that of a branch.
+PagePlace page_place(const ViewRequest& request) {
+  constexpr std::size_t kNameColumns = 80;
+  PagePlace place;
+  const bool is_of_branch = request.item != kNoEntry;
+  place.to_session = is_of_branch ? "../../" : "";
+  place.has_branches = !is_of_branch;
+  const auto view = request.catalog.view();
+  const std::string path = view->path_of(request.session.number());
+  std::string to_root = place.to_session;
+  for (std::size_t at = 0; !path.empty() && at != std::string::npos; at = path.find('/', at + 1)) {
+    to_root += "../";
+  }
+  place.links = {{"all sessions", to_root + "index.html"},
+                 {is_of_branch ? "the whole session" : "Markdown",
+                  place.to_session + "transcript." + (is_of_branch ? "html" : "md")},
+                 {"what the model sees", "context.html"},
+                 {"changes", place.to_session + "changes.diff"},
+                 {"tree", place.to_session + "tree.txt"}};
+  if (view->starter_of(request.session.number()) != 0) {
+    place.links.push_back({"the session that started it", place.to_session + "../../transcript.html"});
+  }
+  if (const auto children = view->children.find(request.session.number()); children != view->children.end()) {
+    for (const auto& [name, session] : children->second->sessions) {
+      place.started.push_back(
+          {session_name(*session, kNameColumns), place.to_session + "children/" + name + "/transcript.html"});
+    }
+  }
+  return place;
+}
+
+Result<Ordinal> end_of(const ViewRequest& request) {
+  if (request.item != kNoEntry) {
+    return request.item;
+  }
+  ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
+  return guard.leaf();
+}
+
+ContentResult make_page(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto end, end_of(request));
+  return conversation_page(request.session, end, page_place(request));
+}
+
+ContentResult make_context_page(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto end, end_of(request));
+  PagePlace place = page_place(request);
+  place.links[2] = {"the conversation", "transcript.html"};
+  return context_page(request.session, end, place);
+}
+
 constexpr std::array kRows = {
     ViewRow{"session.json", Depth::head, Validity::epoch, MadeFrom::memory, make_session_json},
     ViewRow{"title", Depth::head, Validity::epoch, MadeFrom::memory, make_title},
@@ -384,6 +437,8 @@ constexpr std::array kRows = {
     ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size},
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},
+    ViewRow{"transcript.html", Depth::details, Validity::epoch, MadeFrom::entries, make_page},
+    ViewRow{"context.html", Depth::details, Validity::epoch, MadeFrom::entries, make_context_page},
     ViewRow{"tree.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_tree, "tree"},
     ViewRow{"files.tsv", Depth::index, Validity::epoch, MadeFrom::entries, make_files},
     ViewRow{"commands.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_commands},
@@ -553,6 +608,8 @@ constexpr ViewRow damage = row(Depth::index, Validity::generation, MadeFrom::byt
 constexpr ViewRow damage_tail = row(Depth::index, Validity::epoch, MadeFrom::bytes, make_damage_tail);
 constexpr ViewRow branch_context = row(Depth::index, Validity::generation, MadeFrom::entries, make_context);
 constexpr ViewRow branch_transcript = row(Depth::details, Validity::generation, MadeFrom::entries, make_transcript);
+constexpr ViewRow branch_page = row(Depth::details, Validity::generation, MadeFrom::entries, make_page);
+constexpr ViewRow branch_context_page = row(Depth::details, Validity::generation, MadeFrom::entries, make_context_page);
 
 }  // namespace item_views
 

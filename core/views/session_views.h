@@ -94,13 +94,15 @@ const ViewRow* find_view(std::string_view name);
 /// The views of one item of a session. The folder that contains them determines their names.
 namespace arborfs::item_views {
 
-extern const ViewRow entry_json;         // item: ordinal
-extern const ViewRow entry_text;         // item: ordinal
-extern const ViewRow image;              // item: index into TextSizes::images
-extern const ViewRow damage;             // item: index into shown_damage()
-extern const ViewRow damage_tail;        // the last of shown_damage(), which may still grow
-extern const ViewRow branch_context;     // item: ordinal of the branch's last entry
-extern const ViewRow branch_transcript;  // item: ordinal of the branch's last entry
+extern const ViewRow entry_json;           // item: ordinal
+extern const ViewRow entry_text;           // item: ordinal
+extern const ViewRow image;                // item: index into TextSizes::images
+extern const ViewRow damage;               // item: index into shown_damage()
+extern const ViewRow damage_tail;          // the last of shown_damage(), which may still grow
+extern const ViewRow branch_context;       // item: ordinal of the branch's last entry
+extern const ViewRow branch_transcript;    // item: ordinal of the branch's last entry
+extern const ViewRow branch_page;          // the same
+extern const ViewRow branch_context_page;  // the same
 
 }  // namespace arborfs::item_views
 

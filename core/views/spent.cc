@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/base/cancellation.h"
@@ -32,12 +33,12 @@ struct Candidates {
 };
 
 /// An entry without a time has that of the previous one.
-Result<Candidates> candidates_of(const Session& session) {
+Result<Candidates> candidates_of(const Session& session, Ordinal last) {
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   const LogIndex& index = guard.index();
   Candidates found{guard.log(), {}, index.dialect(), index.header().cost};
   std::int64_t time = json::parse_date(index.header().timestamp).value_or(session.mtime_ns() / 1'000'000);
-  for (Ordinal ordinal = 1; ordinal <= index.size(); ++ordinal) {
+  for (Ordinal ordinal = 1; ordinal <= std::min(index.size(), last); ++ordinal) {
     const Entry& entry = index.entry(ordinal);
     time = entry.timestamp_ms == Entry::kNoTime ? time : entry.timestamp_ms;
     found.entries.push_back({ordinal, entry.type, entry.offset, index.length(ordinal), time});
@@ -53,8 +54,8 @@ class SessionReader {
     spent_.is_in_starters = is_in_starters;
   }
 
-  Result<SessionSpent> read() {
-    ASSIGN_OR_RETURN(const auto candidates, candidates_of(session_));
+  Result<SessionSpent> read(Ordinal last) {
+    ASSIGN_OR_RETURN(const auto candidates, candidates_of(session_, last));
     for (const Candidate& one : candidates.entries) {
       if (Cancellation::is_requested()) {
         return Error{Errc::interrupted, "the sum was cancelled"};
@@ -162,7 +163,16 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
 }
 
 Result<SessionSpent> session_spent(const Session& session, const Prices& prices, bool is_in_starters) {
-  return SessionReader(session, prices, is_in_starters).read();
+  return SessionReader(session, prices, is_in_starters).read(std::numeric_limits<Ordinal>::max());
+}
+
+Result<SessionSpent> session_spent_until(const Session& session, const Prices& prices, Ordinal last) {
+  return SessionReader(session, prices, false).read(last);
+}
+
+Addend addend_of(const Spent& spent, const SessionSpent& all) {
+  const bool is_without = !all.whole_cost && !all.is_in_starters && lacks_cost(spent.usage);
+  return {spent.usage, 1, is_without ? 1 : 0, spent.is_computed ? 1 : 0, spent.is_computed ? spent.usage.cost : 0};
 }
 
 }  // namespace arborfs::stats

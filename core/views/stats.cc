@@ -1,5 +1,7 @@
 #include "core/views/stats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "core/base/wanted.h"
 #include "core/entry/text.h"
 #include "core/json/document.h"
+#include "core/views/overview_pages.h"
 
 namespace arborfs::stats {
 
@@ -26,6 +29,13 @@ std::string field(const std::string& name) {
 }
 
 }  // namespace
+
+std::string cost_words(const Row& row) {
+  const double cost = row.usage.cost;
+  return std::isnan(cost) ? "-"
+                          : fmt::format("{}{:.{}f}{}", row.computed > 0 ? "~" : "", cost, cost < 1 ? 4 : 2,
+                                        row.has_partial_cost() ? "+" : "");
+}
 
 double rounded_cost(double cost) {
   return std::round(cost * 1e6) / 1e6;
@@ -136,21 +146,29 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kSentenceCharacters = 8192;
 
-using Texts = decltype(ShownStats::texts);
+/// The texts and the rows of sessions.
+struct Sums {
+  decltype(ShownStats::texts) texts;
+  decltype(ShownStats::by_session) by_session;
+};
 
-Result<Texts> texts_of(const Catalog& catalog, const Hanging& hanging) {
+Result<Sums> sums_of(const Catalog& catalog, const Hanging& hanging) {
   auto counted = all_counted(*catalog.view());
   std::erase_if(counted, [&](const Counted& of) { return catalog.is_in(*of.session, hanging); });
   Options options;
   ASSIGN_OR_RETURN(const Stats found, gather(std::move(counted), options));
-  Texts texts;
+  Sums sums;
   for (std::size_t at = 0; at < kShown.size(); ++at) {
-    texts.at(at) = tsv(found, kShown.at(at));
+    sums.texts.at(at) = tsv(found, kShown.at(at));
     for (const auto& [submount, sentence] : hanging.submounts) {
-      texts.at(at) += "# Not counted: " + visible_line(sentence, kSentenceCharacters) + "\n";
+      sums.texts.at(at) += "# Not counted: " + visible_line(sentence, kSentenceCharacters) + "\n";
     }
   }
-  return texts;
+  sums.texts.at(kStatsPage) = stats_page(found);
+  for (Row& row : found.rows(By::session)) {
+    sums.by_session.emplace(row.name, row);
+  }
+  return sums;
 }
 
 bool is_fresh(const ShownStats& made, Catalog& catalog) {
@@ -185,8 +203,10 @@ Result<ShownStatsPtr> RecentStats::run(Catalog& catalog) {
   ShownStats made;
   made.begun = Clock::now();
   made.sequence = catalog.feed().last_sequence();
-  ASSIGN_OR_RETURN(made.texts, catalog.beside_hanging<Texts>(
-                                   [&catalog](const auto& hanging) { return texts_of(catalog, hanging); }));
+  ASSIGN_OR_RETURN(auto sums,
+                   catalog.beside_hanging<Sums>([&catalog](const auto& hanging) { return sums_of(catalog, hanging); }));
+  made.texts = std::move(sums.texts);
+  made.by_session = std::move(sums.by_session);
   made.ended = Clock::now();
   return keep(std::move(made));
 }

@@ -117,6 +117,10 @@ std::string with_computed_cost(std::string usage, const SessionUse& use);
 /// A cost as it is printed as a number: sums of decimal fractions have noise in their last digits.
 double rounded_cost(double cost);
 
+/// "0.0312", "1.25"; "-" if nothing has a cost; "~1.25" if some of it is computed from prices, "1.25+" if some messages
+/// have none.
+std::string cost_words(const Row& row);
+
 /// The rows as tab-separated values below a header line; a number that no message reports is empty.
 std::string tsv(const Stats& stats, By by);
 /// The row as a JSON object, with its name under the key that `by` gives; a number that no message reports is absent.
@@ -132,11 +136,15 @@ std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const
 /// The groupings of the files, in the order of their listing.
 inline constexpr std::array kShown{By::day, By::project, By::model, By::agent};
 
+/// Behind their texts is that of stats.html.
+inline constexpr std::size_t kStatsPage = kShown.size();
+
 struct ShownStats {
-  std::uint32_t version = 0;                     // differs where the texts differ; never reused
-  std::array<std::string, kShown.size()> texts;  // as kShown
-  std::int64_t made_ns = 0;                      // of this version
-  std::uint64_t sequence = 0;                    // of the change feed before the logs were read
+  std::uint32_t version = 0;                      // differs where the texts differ; never reused
+  std::array<std::string, kStatsPage + 1> texts;  // as kShown, and the page
+  std::map<std::string, Row> by_session;          // by Counted::id
+  std::int64_t made_ns = 0;                       // of this version
+  std::uint64_t sequence = 0;                     // of the change feed before the logs were read
   std::chrono::steady_clock::time_point begun;
   std::chrono::steady_clock::time_point ended;
 };

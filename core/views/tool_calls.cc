@@ -110,24 +110,11 @@ class CallReader {
     if (!part.call_id.empty() && !seen_.insert(part.call_id + '\n' + part.text).second) {
       return;  // the record stands there twice
     }
-    const auto is_its_name = [&](const ToolShape& shape) { return shape.tool == part.tool; };
     json::Document arguments;
-    if (std::none_of(format_.tools.begin(), format_.tools.end(), is_its_name) || !json::parse(part.text, arguments)) {
-      return;
+    const ToolShape* const shape = shape_of(format_, part, arguments);
+    if (shape != nullptr && taker_.take_call(entry, part, *shape, arguments) && !part.call_id.empty()) {
+      open_.insert(part.call_id);
     }
-    for (const ToolShape& shape : format_.tools) {
-      if (is_its_name(shape) && fits(shape, arguments)) {
-        if (taker_.take_call(entry, part, shape, arguments) && !part.call_id.empty()) {
-          open_.insert(part.call_id);
-        }
-        return;
-      }
-    }
-  }
-
-  static bool fits(const ToolShape& shape, const json::Value& arguments) {
-    const auto has = [&](std::string_view key) { return key.empty() || json::member(arguments, key) != nullptr; };
-    return has(shape.subject) && has(shape.list.empty() ? shape.before : shape.list);
   }
 
   const Format& format_;
@@ -140,7 +127,22 @@ class CallReader {
   std::set<std::string> open_;       // ids of calls whose results are wanted
 };
 
+bool fits(const ToolShape& shape, const json::Value& arguments) {
+  const auto has = [&](std::string_view key) { return key.empty() || json::member(arguments, key) != nullptr; };
+  return has(shape.subject) && has(shape.list.empty() ? shape.before : shape.list);
+}
+
 }  // namespace
+
+const ToolShape* shape_of(const Format& format, const TurnPart& call, json::Document& arguments) {
+  const auto is_its_name = [&](const ToolShape& shape) { return shape.tool == call.tool; };
+  if (std::none_of(format.tools.begin(), format.tools.end(), is_its_name) || !json::parse(call.text, arguments)) {
+    return nullptr;
+  }
+  const auto found = std::find_if(format.tools.begin(), format.tools.end(),
+                                  [&](const ToolShape& shape) { return is_its_name(shape) && fits(shape, arguments); });
+  return found == format.tools.end() ? nullptr : &*found;
+}
 
 std::string number_of(const EntryOf& entry) {
   return std::to_string(entry.ordinal) + (entry.session.empty() ? "" : " of " + entry.session);

@@ -60,6 +60,9 @@ class CallTaker {
 /// Errors: stale, io; interrupted once cancelled.
 Result<std::uint64_t> read_tool_calls(std::span<const CallsOf> sessions, CallTaker& taker);
 
+/// The form of a call of one of the format's own tools, whose arguments are then parsed; null for another call.
+const ToolShape* shape_of(const Format& format, const TurnPart& call, json::Document& arguments);
+
 /// The working directories of the sessions; "" for one that has none. Errors: stale.
 Result<std::vector<std::string>> folders_of(std::span<const CallsOf> sessions);
 /// The path from that folder; as it is if the folder is not known.

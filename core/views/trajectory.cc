@@ -8,11 +8,11 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
-#include "core/entry/names.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/turn.h"
 #include "core/json/date.h"
 #include "core/json/document.h"
+#include "core/views/image_files.h"
 #include "core/views/session_facts.h"
 #include "core/views/spent.h"
 
@@ -107,37 +107,21 @@ std::string arguments_of(const std::string& text) {
   return parsed.IsObject() ? json : json::Text::object().add_json("input", json).str();
 }
 
-/// The images of a session by their entries, which TextSizes has in that order.
-class ImageFiles {
- public:
-  explicit ImageFiles(const Session::Guard& guard) {
-    for (const ImageRef& image : guard.details().images()) {
-      files_[{image.ordinal, image.number}] = {image.extension, names::image_file(guard.index(), image)};
-    }
+/// ATIF takes four types; an image of another one, or without its bytes, is named in the text.
+void add_image(const ImageFiles& files, const ImageFiles::Place& place, const TurnImage& image, Said& into) {
+  static const std::map<std::string, std::string, std::less<>> kTypes = {{"png", "image/png"},
+                                                                         {"jpg", "image/jpeg"},
+                                                                         {"jpeg", "image/jpeg"},
+                                                                         {"gif", "image/gif"},
+                                                                         {"webp", "image/webp"}};
+  const ImageFiles::File* const file = files.find(place);
+  const auto type = file == nullptr ? kTypes.end() : kTypes.find(file->extension);
+  if (type == kTypes.end()) {
+    into.add_text("[image" + (image.url.empty() ? "" : ": " + image.url) + "]");
+  } else {
+    into.add_image(type->second, "images/" + file->name);
   }
-  /// ATIF takes four types; an image of another one, or without its bytes, is named in the text.
-  void add(Ordinal entry, std::uint32_t number, const TurnImage& image, Said& into) const {
-    static const std::map<std::string, std::string, std::less<>> kTypes = {{"png", "image/png"},
-                                                                           {"jpg", "image/jpeg"},
-                                                                           {"jpeg", "image/jpeg"},
-                                                                           {"gif", "image/gif"},
-                                                                           {"webp", "image/webp"}};
-    const auto found = files_.find({entry, number});
-    const auto type = found == files_.end() ? kTypes.end() : kTypes.find(found->second.extension);
-    if (type == kTypes.end()) {
-      into.add_text("[image" + (image.url.empty() ? "" : ": " + image.url) + "]");
-    } else {
-      into.add_image(type->second, "images/" + found->second.file);
-    }
-  }
-
- private:
-  struct File {
-    std::string extension;
-    std::string file;
-  };
-  std::map<std::pair<Ordinal, std::uint32_t>, File> files_;
-};
+}
 
 class StepMaker {
  public:
@@ -268,7 +252,7 @@ class StepMaker {
 
   void add_images(Ordinal entry, const TurnPart& part, Said& into) {
     for (const TurnImage& image : part.images) {
-      images_.add(entry, ++numbers_[entry], image, into);
+      add_image(images_, {entry, ++numbers_[entry]}, image, into);
     }
   }
 

@@ -21,6 +21,7 @@ enum class Kind : std::uint8_t {
   rgignore,
   mount_status,  // item: version of its text
   operations,    // the same
+  index_page,    // the same
   events,
   new_control,
   projects,
@@ -77,6 +78,8 @@ enum class Kind : std::uint8_t {
   branch,      // item: ordinal of the branch's last entry, as for the next ones
   branch_context,
   branch_transcript,
+  branch_page,
+  branch_context_page,
   branch_entries,
   branch_entry_link,  // item: ordinal of the entry, the same in all branches
   branch_append,

@@ -182,6 +182,12 @@ namespace search_nodes {
 NodeId parent_of_path(MountState& state, NodeId node);
 }  // namespace search_nodes
 
+namespace stats_nodes {
+/// stats.html, which the root has.
+NamesSnapshot::Item page_item();
+Result<Child> page_child(MountState& state, RequestContext& call);
+}  // namespace stats_nodes
+
 namespace shortcut_nodes {
 /// The attributes of a folder of symlinks in the root.
 Result<Attr> attr(MountState&, RequestContext&, NodeId);
@@ -226,6 +232,8 @@ Result<T> beside_hanging(MountState& state, RequestContext& call, std::function<
 /// The document of a node: the known one if there is one, else a new one. `stale` if the session no longer shows this
 /// node.
 Result<SnapshotPtr> document_of_node(MountState& state, RequestContext& call, NodeId node);
+/// The view that the node of a document shows.
+const ViewRow& view_of_node(Kind kind);
 /// A document as an open file.
 OpenFilePtr file_of(SnapshotPtr document);
 /// The node of a view of the session's present state; `view` is a row of session_views(). Errors: as resolve_session.

@@ -296,7 +296,9 @@ using stats::ShownStats;
 using stats::ShownStatsPtr;
 
 std::string name_at(std::size_t at) {
-  return "by-" + std::string(stats::kByNames.at(static_cast<std::size_t>(stats::kShown.at(at)))) + ".tsv";
+  return at == stats::kStatsPage
+             ? "stats.html"
+             : "by-" + std::string(stats::kByNames.at(static_cast<std::size_t>(stats::kShown.at(at)))) + ".tsv";
 }
 
 NodeId file_node(std::size_t at, std::uint32_t version) {
@@ -321,7 +323,7 @@ SnapshotPtr document_of(MountState& state, const ShownStats& made, std::size_t a
 }
 
 Result<SnapshotPtr> document_for(MountState& state, RequestContext& call, NodeId node) {
-  if (node.slot() >= stats::kShown.size()) {
+  if (node.slot() > stats::kStatsPage) {
     return stale_error();
   }
   return document_of_result(
@@ -334,29 +336,45 @@ Result<Attr> attr(MountState& state, RequestContext& /*call*/, NodeId node) {
   return directory_attr(node, stable_ino(0, word_of(node)), state.mounted_ns);
 }
 
+Result<Child> child_at(MountState& state, RequestContext& call, std::size_t at) {
+  ASSIGN_OR_RETURN(const auto made, sums_now(state, call));
+  const SnapshotPtr document = document_of(state, *made, at);
+  return Child{document->attr.node, CacheTtl::glance, document->attr};
+}
+
 Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, std::string_view name) {
   for (std::size_t at = 0; at < stats::kShown.size(); ++at) {
     if (name == name_at(at)) {
-      ASSIGN_OR_RETURN(const auto made, sums_now(state, call));
-      const SnapshotPtr document = document_of(state, *made, at);
-      return Child{document->attr.node, CacheTtl::glance, document->attr};
+      return child_at(state, call, at);
     }
   }
   return no_such_name();
 }
 
-/// Only names, so that no log is read before a program looks up a file.
+/// Only the name, so that no log is read before a program looks it up.
+NamesSnapshot::Item item_at(std::size_t at) {
+  NamesSnapshot::Item item{name_at(at), {file_node(at, 0), CacheTtl::glance}, std::nullopt};
+  item.brief = Attr{item.child.node, ino_of(at), FileType::file, CacheTtl::glance, 0, 0};
+  return item;
+}
+
 Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId /*node*/) {
   std::vector<NamesSnapshot::Item> items;
   for (std::size_t at = 0; at < stats::kShown.size(); ++at) {
-    NamesSnapshot::Item item{name_at(at), {file_node(at, 0), CacheTtl::glance}, std::nullopt};
-    item.brief = Attr{item.child.node, ino_of(at), FileType::file, CacheTtl::glance, 0, 0};
-    items.push_back(std::move(item));
+    items.push_back(item_at(at));
   }
   return ListingPtr(std::make_shared<NamesSnapshot>(std::move(items), 0));
 }
 
 }  // namespace
+
+NamesSnapshot::Item page_item() {
+  return item_at(stats::kStatsPage);
+}
+
+Result<Child> page_child(MountState& state, RequestContext& call) {
+  return child_at(state, call, stats::kStatsPage);
+}
 
 NodeRows rows() {
   static constexpr std::array kRows = {

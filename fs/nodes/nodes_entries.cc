@@ -173,7 +173,9 @@ struct BranchRow {
 
 constexpr std::array kBranchRows = {
     BranchRow{"context.json", Kind::branch_context, true},
+    BranchRow{"context.html", Kind::branch_context_page, true},
     BranchRow{"transcript.md", Kind::branch_transcript, true},
+    BranchRow{"transcript.html", Kind::branch_page, true},
     BranchRow{"append", Kind::branch_append, false, true},
     BranchRow{"entries", Kind::branch_entries, false},
 };
@@ -299,8 +301,7 @@ Result<ListingPtr> path_list(MountState& state, RequestContext& call, NodeId nod
 
 /// The bytes never change within a generation, but the mtime is the log's.
 Result<Attr> document_attr(MountState& state, RequestContext& call, const SessionRef& ref, NodeId node) {
-  const bool is_context = node.kind() == Kind::branch_context;
-  const ViewRow& view = is_context ? item_views::branch_context : item_views::branch_transcript;
+  const ViewRow& view = view_of_node(node.kind());
   const auto known = state.documents.find(node);
   if (!known && !call.may_take_long() && ref.session->stat().size > Session::kQuickBytes) {
     return call.defer();

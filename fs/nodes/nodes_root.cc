@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/entry/views.h"
+#include "core/views/overview_pages.h"
 #include "core/write/verbs.h"
 #include "fs/nodes/node_table.h"
 
@@ -25,6 +26,8 @@ struct RootRow {
 constexpr std::array kRootRows = {
     RootRow{"README.md", Kind::readme},
     RootRow{".rgignore", Kind::rgignore, true, false},
+    RootRow{"index.html", Kind::index_page},
+    RootRow{"stats.html", Kind::stats_file},
     RootRow{"status.json", Kind::mount_status},
     RootRow{"operations", Kind::operations},
     RootRow{"new", Kind::new_control, false},
@@ -92,7 +95,7 @@ std::string status_text(const MountState& state, const Hanging& hanging) {
 }
 
 bool changes_often(Kind kind) {
-  return kind == Kind::mount_status || kind == Kind::operations;
+  return kind == Kind::mount_status || kind == Kind::operations || kind == Kind::index_page;
 }
 
 /// A file as it is now, under the node of its version.
@@ -103,6 +106,9 @@ Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind)
     ASSIGN_OR_RETURN(const auto all, state.catalog.operations().all());
     text = operations_text(grouped_operations(all));
     mtime_ns = all.empty() ? state.mounted_ns : all.back().time_ms * 1'000'000;
+  } else if (kind == Kind::index_page) {
+    const auto sums = state.stats.known();
+    text = index_page(*state.catalog.view(), sums ? sums->by_session : decltype(sums->by_session)());
   } else {
     const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
     ASSIGN_OR_RETURN(text, beside_hanging<std::string>(state, call, present));
@@ -128,6 +134,9 @@ Result<Child> lookup(MountState& state, RequestContext& call, NodeId /*node*/, s
     if (row.name != name || (state.read_only && !row.on_read_only)) {
       continue;
     }
+    if (row.kind == Kind::stats_file) {
+      return stats_nodes::page_child(state, call);
+    }
     if (changes_often(row.kind)) {
       ASSIGN_OR_RETURN(const auto document, file_now(state, call, row.kind));
       return Child{document->attr.node, CacheTtl::moment};
@@ -141,6 +150,10 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
   std::vector<NamesSnapshot::Item> items;
   for (const RootRow& row : kRootRows) {
     if (!row.listed || (state.read_only && !row.on_read_only)) {
+      continue;
+    }
+    if (row.kind == Kind::stats_file) {
+      items.push_back(stats_nodes::page_item());
       continue;
     }
     NamesSnapshot::Item item{std::string(row.name), {NodeId(row.kind, 0, 0), CacheTtl::forever}, std::nullopt};
@@ -201,6 +214,7 @@ NodeRows rows() {
       document_row<rgignore>(Kind::rgignore, "rgignore"),
       file_row(Kind::mount_status, "mount-status", file_attr, file_open),
       file_row(Kind::operations, "operations", file_attr, file_open),
+      file_row(Kind::index_page, "index-page", file_attr, file_open),
       file_row(Kind::events, "events", events_attr, nullptr),
   };
   return kRows;

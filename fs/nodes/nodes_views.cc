@@ -45,6 +45,8 @@ constexpr std::array kItemRows = {
     ItemRow{Kind::damage_run, item_views::damage, label_nodes::run_attr},
     ItemRow{Kind::branch_context, item_views::branch_context, branch_nodes::document_attr},
     ItemRow{Kind::branch_transcript, item_views::branch_transcript, branch_nodes::document_attr},
+    ItemRow{Kind::branch_page, item_views::branch_page, branch_nodes::document_attr},
+    ItemRow{Kind::branch_context_page, item_views::branch_context_page, branch_nodes::document_attr},
 };
 
 /// The row of a kind that has one.
@@ -52,13 +54,16 @@ const ItemRow& item_row(Kind kind) {
   return *std::find_if(kItemRows.begin(), kItemRows.end() - 1, [&](const ItemRow& row) { return row.kind == kind; });
 }
 
-/// The view that the node of a document shows.
+}  // namespace
+
 const ViewRow& view_of_node(Kind kind) {
   if (is_view(kind)) {
     return view_of(kind);
   }
   return kind == Kind::damage_tail ? item_views::damage_tail : item_row(kind).view;
 }
+
+namespace {
 
 /// One state of a session, as far as nodes distinguish states.
 struct Stamp {
@@ -246,6 +251,8 @@ NodeRows rows() {
       file_row(Kind::damage_run, "damage-run", item_attr, open),
       file_row(Kind::branch_context, "branch-context", item_attr, open),
       file_row(Kind::branch_transcript, "branch-transcript", item_attr, open),
+      file_row(Kind::branch_page, "branch-page", item_attr, open),
+      file_row(Kind::branch_context_page, "branch-context-page", item_attr, open),
       document_row<document_of_node>(Kind::view, "view"),
   };
   return kRows;

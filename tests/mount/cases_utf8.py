@@ -36,8 +36,8 @@ def spoiled(text, chance, share):
     return STRING.sub(one, text)
 
 
-def spoil_texts(path, chance, share):
-    """The same for the columns of a database, and for texts that are not JSON."""
+def change_texts(path, change):
+    """Changes the texts of a database. `change` takes JSON; of a text that is not JSON, it gets the string."""
     with sqlite3.connect(path) as database:
         database.text_factory = bytes
         for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
@@ -49,33 +49,32 @@ def spoil_texts(path, chance, share):
                 rows = database.execute(f'SELECT rowid, "{name}" FROM "{table}" WHERE "{name}" IS NOT NULL').fetchall()
                 for row, text in rows:
                     is_json = text[:1] in b"{["
-                    changed = spoiled(text, chance, share) if is_json else spoiled(b'"' + text + b'"', chance, share)[1:-1]
+                    changed = change(text) if is_json else change(b'"' + text + b'"')[1:-1]
                     if changed != text:
                         database.execute(f'UPDATE OR IGNORE "{table}" SET "{name}" = CAST(? AS TEXT) WHERE rowid = ?',
                                          (changed, row))
     database.close()
 
 
-def spoil_terms(path, chance, share):
-    """A byte of some long words of an Erlang table."""
-    data = path.read_bytes()
-    path.write_bytes(re.sub(rb"[a-z ]{12,}", lambda found: found[0][:-1] + b"\xff"
-                            if chance.random() < share else found[0], data))
+def change_terms(path, change):
+    """Changes long texts of an Erlang table, which keep their lengths."""
+    path.write_bytes(re.sub(rb"[a-z ]{12,}", lambda found: change(b'"' + found[0] + b'"')[1:-1][:len(found[0])].ljust(len(found[0])),
+                            path.read_bytes()))
 
 
-def spoil(store, chance, share):
-    """Changes files of a store, and names of files where the name is not an id."""
+def change_store(store, change):
+    """Changes the JSON in the files of a store. Where there is none, `change` gets long texts as strings."""
     for path in sorted(store.rglob("*"), reverse=True):
         if not path.is_file():
             continue
         if path.suffix in (".jsonl", ".json"):
             times = (path.stat().st_atime_ns, path.stat().st_mtime_ns)
-            path.write_bytes(spoiled(path.read_bytes(), chance, share))
+            path.write_bytes(change(path.read_bytes()))
             os.utime(path, ns=times)
         elif path.suffix in (".db", ".sqlite"):
-            spoil_texts(path, chance, share)
+            change_texts(path, change)
         elif path.suffix == ".dets":
-            spoil_terms(path, chance, share)
+            change_terms(path, change)
 
 
 def rename_folders(store, below, chance):
@@ -150,7 +149,7 @@ def test_json_of_spoiled_stores_is_utf8(case, name, share):
     chance = random.Random(f"{name} {share}")
     store = case.new_path(agent)
     shutil.copytree(STORES[name], store)
-    spoil(store, chance, share / 100)
+    change_store(store, lambda text: spoiled(text, chance, share / 100))
     rename_folders(store, "projects" if agent == "claude" else "sessions", chance) if agent in ("claude", "omp", "pi") else None
     with case.mount(f"store={agent}={store}") as mount:
         assert check_tree(mount.path) > 3

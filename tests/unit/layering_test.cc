@@ -34,7 +34,8 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/entry", {"core/log"}},
     {"core/store", {"core/entry"}},
     {"core/session", {"core/store"}},
-    {"core/views", {"core/session"}},
+    {"core/html", {"core/entry"}},
+    {"core/views", {"core/session", "core/html"}},
     {"core/doctor", {"core/views"}},
     {"core/search", {"core/views", "core/sqlite"}},
     {"core/write", {"core/views", "core/sqlite"}},
@@ -73,6 +74,7 @@ const std::vector<Reserved> kReserved = {
     {std::regex("CLI/.*"), {"tools/"}},
     {std::regex("sqlite3\\.h"), {"core/sqlite/"}},
     {std::regex("zstd\\.h"), {"core/log/zstd_log.cc"}},
+    {std::regex("cmark-gfm.*"), {"core/html/markdown_html.cc"}},
 };
 
 struct Include {

@@ -1,9 +1,5 @@
 #include "tools/arborfs/costs.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "core/base/words.h"
 #include "core/entry/text.h"
 #include "core/views/prices.h"
@@ -14,13 +10,6 @@ namespace {
 constexpr std::size_t kProblemCharacters = 4096;
 
 }  // namespace
-
-std::string cost_words(const stats::Row& row) {
-  const double cost = row.usage.cost;
-  return std::isnan(cost) ? "-"
-                          : fmt::format("{}{:.{}f}{}", row.computed > 0 ? "~" : "", cost, cost < 1 ? 4 : 2,
-                                        row.has_partial_cost() ? "+" : "");
-}
 
 void explain_costs(const stats::Row& total, Terminal& io) {
   const PricesPtr prices = Prices::in_force();

@@ -183,7 +183,7 @@ void print_table(const std::vector<Row>& rows, const CommandLine& line, const Ca
       cells.insert(std::prev(cells.end()), row.occupied ? size_words(*row.occupied) : "-");
     }
     if (shows_cost(line)) {
-      cells.insert(std::prev(cells.end()), row.use ? cost_words(row.use->row) : "-");
+      cells.insert(std::prev(cells.end()), row.use ? stats::cost_words(row.use->row) : "-");
     }
     if (!line.label.empty()) {
       cells.push_back(join_words(row.labelled));

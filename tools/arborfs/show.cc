@@ -231,7 +231,7 @@ std::string usage_words(const std::string& usage, const SessionPtr& session, std
     add("cost", [](double cost) { return fmt::format("cost {:.4f}", cost); });
   } else if (const auto use = stats::use_of(session); use && !std::isnan(use->row.usage.cost)) {
     marked = use->row;
-    parts.push_back("cost " + cost_words(*marked));
+    parts.push_back("cost " + stats::cost_words(*marked));
   }
   tokens("messagesWithoutCost", " messages of unknown cost not in it");
   return comma_separated(parts);

@@ -65,7 +65,7 @@ std::vector<std::string> session_cells(const std::string& id, const Catalog& cat
 std::vector<std::string> number_cells(const stats::Row& row) {
   const Usage& usage = row.usage;
   return {grouped(row.messages),         count_words(usage.input),       count_words(usage.output),
-          count_words(usage.cache_read), count_words(usage.cache_write), cost_words(row)};
+          count_words(usage.cache_read), count_words(usage.cache_write), stats::cost_words(row)};
 }
 
 /// The table without bars: the rows and the total.

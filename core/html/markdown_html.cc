@@ -1,0 +1,148 @@
+// html::markdown(), by cmark-gfm.
+#include <cmark-gfm-core-extensions.h>
+#include <cmark-gfm-extension_api.h>
+#include <cmark-gfm.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/entry/text.h"
+#include "core/html/html.h"
+
+namespace arborfs::html {
+
+namespace {
+
+constexpr int kFirstHeading = 3;  // above it are those of the page
+constexpr int kLastHeading = 6;
+
+using NodePtr = std::unique_ptr<cmark_node, decltype(&cmark_node_free)>;
+using ParserPtr = std::unique_ptr<cmark_parser, decltype(&cmark_parser_free)>;
+
+std::string_view view_of(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+/// True for an address that a page may link to.
+bool is_safe(std::string_view address) {
+  constexpr std::array<std::string_view, 3> kSchemes = {"http://", "https://", "mailto:"};
+  const auto begins = [&](std::string_view scheme) {
+    return address.size() > scheme.size() &&
+           std::equal(scheme.begin(), scheme.end(), address.begin(), [](char wanted, char is) {
+             return wanted == static_cast<char>(std::tolower(static_cast<unsigned char>(is)));
+           });
+  };
+  return std::any_of(kSchemes.begin(), kSchemes.end(), begins);
+}
+
+void put_before(cmark_node* node, cmark_node_type type, const std::string& literal) {
+  cmark_node* const made = cmark_node_new(type);
+  cmark_node_set_literal(made, literal.c_str());
+  cmark_node_insert_before(node, made);
+}
+
+/// Puts the children of a link or an image in its place, and behind them where it leads.
+void unwrap(cmark_node* node) {
+  const std::string address(view_of(cmark_node_get_url(node)));
+  std::string words;
+  while (cmark_node* const child = cmark_node_first_child(node)) {
+    words += view_of(cmark_node_get_literal(child));
+    cmark_node_insert_before(node, child);
+  }
+  if (!address.empty() && address != words) {
+    put_before(node, CMARK_NODE_TEXT, words.empty() ? address : " (" + address + ")");
+  }
+  cmark_node_free(node);
+}
+
+/// Puts a link with the children of an image in its place.
+void link_instead(cmark_node* node) {
+  cmark_node* const link = cmark_node_new(CMARK_NODE_LINK);
+  cmark_node_set_url(link, cmark_node_get_url(node));
+  cmark_node_insert_before(node, link);
+  while (cmark_node* const child = cmark_node_first_child(node)) {
+    cmark_node_append_child(link, child);
+  }
+  if (cmark_node_first_child(link) == nullptr) {
+    cmark_node* const words = cmark_node_new(CMARK_NODE_TEXT);
+    cmark_node_set_literal(words, "image");
+    cmark_node_append_child(link, words);
+  }
+  cmark_node_free(node);
+}
+
+void make_harmless(cmark_node* node) {
+  const cmark_node_type type = cmark_node_get_type(node);
+  if (type == CMARK_NODE_HTML_BLOCK || type == CMARK_NODE_HTML_INLINE) {
+    const std::string literal(view_of(cmark_node_get_literal(node)));
+    put_before(node, type == CMARK_NODE_HTML_BLOCK ? CMARK_NODE_CODE_BLOCK : CMARK_NODE_TEXT, literal);
+    cmark_node_free(node);
+  } else if (type == CMARK_NODE_HEADING) {
+    cmark_node_set_heading_level(node, std::min(cmark_node_get_heading_level(node) + kFirstHeading - 1, kLastHeading));
+  } else if (type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE) {
+    if (!is_safe(view_of(cmark_node_get_url(node)))) {
+      unwrap(node);
+    } else if (type == CMARK_NODE_IMAGE) {
+      link_instead(node);
+    }
+  }
+}
+
+/// The nodes that make_harmless() may change, children before their parents.
+std::vector<cmark_node*> nodes_of(cmark_node* document) {
+  std::vector<cmark_node*> nodes;
+  const std::unique_ptr<cmark_iter, decltype(&cmark_iter_free)> all(cmark_iter_new(document), cmark_iter_free);
+  for (cmark_event_type event = cmark_iter_next(all.get()); event != CMARK_EVENT_DONE;
+       event = cmark_iter_next(all.get())) {
+    cmark_node* const node = cmark_iter_get_node(all.get());
+    const cmark_node_type type = cmark_node_get_type(node);
+    const bool is_leaf = type == CMARK_NODE_HTML_BLOCK || type == CMARK_NODE_HTML_INLINE;
+    const bool is_other = type == CMARK_NODE_HEADING || type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
+    if (event == CMARK_EVENT_EXIT ? is_other : is_leaf) {
+      nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
+/// Only cmark makes elements, so each `<a ` is one of its own.
+std::string with_rel(std::string_view made) {
+  constexpr std::string_view kLink = "<a ";
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t at = made.find(kLink); at != std::string_view::npos; at = made.find(kLink, begin)) {
+    out.append(made, begin, at + kLink.size() - begin);
+    out += "rel=\"noopener noreferrer\" ";
+    begin = at + kLink.size();
+  }
+  return out.append(made, begin, made.size() - begin);
+}
+
+}  // namespace
+
+std::string markdown(std::string_view wtf8) {
+  static std::once_flag registered;
+  std::call_once(registered, cmark_gfm_core_extensions_ensure_registered);
+  const std::string shown = visible(wtf8);
+  const ParserPtr parser(cmark_parser_new(CMARK_OPT_DEFAULT), cmark_parser_free);
+  for (const char* const name : {"table", "strikethrough", "autolink"}) {
+    cmark_parser_attach_syntax_extension(parser.get(), cmark_find_syntax_extension(name));
+  }
+  cmark_parser_feed(parser.get(), shown.data(), shown.size());
+  const NodePtr document(cmark_parser_finish(parser.get()), cmark_node_free);
+  for (cmark_node* const node : nodes_of(document.get())) {
+    make_harmless(node);
+  }
+  const std::unique_ptr<char, decltype(&std::free)> made(
+      cmark_render_html(document.get(), CMARK_OPT_DEFAULT, cmark_parser_get_syntax_extensions(parser.get())),
+      std::free);
+  return with_rel(view_of(made.get()));
+}
+
+}  // namespace arborfs::html

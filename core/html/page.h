@@ -1,0 +1,26 @@
+// The frame of the HTML pages: one file each, with its style and scripts inside, that loads nothing from anywhere. Its
+// Content-Security-Policy allows the scripts and the style of arborfs by their hashes, images below the mount, and
+// nothing else. Without scripts, everything can be read and followed. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace arborfs::html {
+
+struct PageHead {
+  std::string title;       // WTF-8
+  std::string body_class;  // of the page's kind, for the style
+};
+
+/// Up to and with `<body>`.
+std::string page_begin(const PageHead& head);
+/// The scripts and the end. `has_code`: blocks of code with a language are coloured, which takes 105 KB of script.
+std::string page_end(bool has_code);
+
+// The files that are built in (page.css, page.js, highlight.min.js).
+extern const std::string_view kPageStyle;
+extern const std::string_view kPageScript;
+extern const std::string_view kHighlightScript;
+
+}  // namespace arborfs::html

@@ -1,0 +1,210 @@
+#include "core/views/overview_pages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/words.h"
+#include "core/entry/text.h"
+#include "core/html/html.h"
+#include "core/html/page.h"
+#include "core/log/log_reader.h"
+#include "core/session/notes.h"
+#include "core/views/prices.h"
+
+namespace arborfs {
+namespace {
+
+using html::text;
+
+constexpr std::size_t kIndexWords = 120;
+constexpr std::size_t kMostRows = 200;
+constexpr std::size_t kMostDays = 62;
+
+std::string number_cell(std::uint64_t number) {
+  return "<td class=\"number\">" + (number == 0 ? "" : grouped(number)) + "</td>";
+}
+
+std::uint64_t all_tokens(const stats::Row& row) {
+  const double told = tokens_told(row.usage);
+  return std::isnan(told) || told < 0 ? 0 : static_cast<std::uint64_t>(told);
+}
+
+std::string cost_cell(const stats::Row& row) {
+  const std::string cost = stats::cost_words(row);
+  return "<td class=\"number\">" + text(cost == "-" ? "" : cost) + "</td>";
+}
+
+/// The title, or the words in the name of the session's folder, which has the time before them.
+std::string words_of(const ShownAt& place) {
+  std::string title = visible_line(place.session()->title(), kIndexWords);
+  if (!title.empty()) {
+    return title;
+  }
+  constexpr std::string_view kTime = "2026-02-16T09-12-";
+  const std::string& name = place.name();
+  const bool has_time =
+      name.size() > kTime.size() && name[4] == '-' && name[10] == 'T' && name[kTime.size() - 1] == '-';
+  title = has_time ? name.substr(kTime.size()) : name;
+  std::replace(title.begin(), title.end(), '-', ' ');
+  return title;
+}
+
+std::string bar(std::string_view hint) {
+  return "<div class=\"bar\"><span class=\"needs-script\"><input type=\"search\" id=\"find\" aria-label=\"" +
+         std::string(hint) +
+         "\" placeholder=\"find ( / )\"> <output id=\"found\"></output> "
+         "<button type=\"button\" id=\"theme\">light or dark</button></span></div>\n";
+}
+
+struct Listed {
+  const ShownAt* place;
+  std::int64_t time_ms;
+};
+
+std::string row_of(const CatalogView& view, const Listed& one, const std::map<std::string, stats::Row>& use) {
+  const Session& session = *one.place->session();
+  const std::string day = local_time(one.time_ms, "%Y-%m-%d %H:%M");
+  std::string tags;
+  for (const std::string& tag : tags_of(session, *session.noted())) {
+    tags += (tags.empty() ? "" : ", ") + tag;
+  }
+  const auto found = use.find(view.id_of(*one.place));
+  std::string out = "<tr data-item=\"" + text(one.place->project->name) + "\"><td>" + text(day) +
+                    "</td><td><a href=\"" + html::path(view.path_of(*one.place)) + "/transcript.html\">" +
+                    text(words_of(*one.place)) + "</a></td><td>" + text(session.agent()) + "</td><td>" + text(tags) +
+                    "</td>";
+  out += use.empty()          ? ""
+         : found == use.end() ? "<td></td><td></td>"
+                              : number_cell(all_tokens(found->second)) + cost_cell(found->second);
+  return out + "</tr>\n";
+}
+
+}  // namespace
+
+std::string index_page(const CatalogView& view, const std::map<std::string, stats::Row>& use) {
+  std::size_t sessions = 0;
+  std::string sections;
+  for (const ProjectPtr& project : view.projects) {
+    std::vector<Listed> all;
+    for (const auto& [name, session] : project->sessions) {
+      if (const auto place = view.where.find(session->number()); place != view.where.end()) {
+        all.push_back({&place->second, session->mtime_ns() / kNanosPerMilli});
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.time_ms > b.time_ms; });
+    sessions += all.size();
+    sections += "<section data-group>\n<h2>" + text(project->cwd.empty() ? project->name : project->cwd) +
+                "</h2>\n<table><thead><tr><th>last written</th><th>session</th><th>agent</th><th>tags</th>" +
+                (use.empty() ? "" : "<th>tokens</th><th>cost in $</th>") + "</tr></thead><tbody>\n";
+    for (const Listed& one : all) {
+      sections += row_of(view, one, use);
+    }
+    sections += "</tbody></table>\n</section>\n";
+  }
+  std::string out = html::page_begin({"Sessions", "wide"}) +
+                    "<header class=\"top\">\n<h1>Sessions</h1>\n<p class=\"facts\">" + counted(sessions, "session") +
+                    " in " + counted(view.projects.size(), "project") +
+                    (use.empty() ? ". Costs are shown here once stats.html was opened." : "") +
+                    "</p>\n<nav aria-label=\"Other pages\"><ul class=\"links\"><li><a href=\"stats.html\">tokens and "
+                    "money</a></li></ul></nav>\n</header>\n";
+  out += bar("Find sessions by words, project, agent, tag or day");
+  return out + "<main id=\"main\">\n" + sections + "</main>\n" + html::page_end(false);
+}
+
+namespace {
+
+/// Bars, one a row, with the row's name and number when pointed at and in the table below.
+std::string chart(const std::vector<stats::Row>& rows, std::string_view label, double (*value)(const stats::Row&)) {
+  constexpr double kWidth = 1000;
+  constexpr double kHeight = 160;
+  constexpr double kFoot = 18;
+  double most = 0;
+  for (const stats::Row& row : rows) {
+    most = std::max(most, value(row));
+  }
+  if (most <= 0) {
+    return "";
+  }
+  const double step = kWidth / static_cast<double>(rows.size());
+  const auto number = [](double place) { return fmt::format("{:.2f}", place); };
+  std::string out = "<figure><figcaption>" + std::string(label) +
+                    "</figcaption><svg class=\"chart\" role=\"img\" aria-label=\"" + std::string(label) +
+                    "\" viewBox=\"0 0 1000 180\">\n";
+  double left = 0;
+  for (const stats::Row& row : rows) {
+    const double height = std::max(value(row) / most * kHeight, value(row) > 0 ? 1.0 : 0.0);
+    out += "<rect x=\"" + number(left) + "\" y=\"" + number(kHeight - height) + "\" width=\"" +
+           number(std::max(step - 2, 1.0)) + "\" height=\"" + number(height) + "\"><title>" + text(row.name) +
+           "</title></rect>\n";
+    left += step;
+  }
+  out += "<text x=\"0\" y=\"" + number(kHeight + kFoot) + "\">" + text(rows.front().name) + "</text>";
+  out += rows.size() < 2 ? ""
+                         : "<text x=\"1000\" y=\"" + number(kHeight + kFoot) + "\" text-anchor=\"end\">" +
+                               text(rows.back().name) + "</text>";
+  return out + "</svg></figure>\n";
+}
+
+std::string table(const stats::Stats& stats, stats::By by) {
+  const std::string name(stats::kByNames.at(static_cast<std::size_t>(by)));
+  auto rows = stats.rows(by);
+  const std::size_t all = rows.size();
+  if (by == stats::By::day) {
+    std::reverse(rows.begin(), rows.end());
+  }
+  rows.resize(std::min(rows.size(), kMostRows));
+  std::string out = "<section data-group>\n<h2>By " + name + "</h2>\n<table><thead><tr><th>" + name +
+                    "</th><th>messages</th><th>tokens</th><th>cost in $</th></tr></thead><tbody>\n";
+  for (const stats::Row& row : rows) {
+    out += "<tr data-item=\"" + name + "\"><td>" + text(visible_line(row.name, kIndexWords)) + "</td>" +
+           number_cell(row.messages) + number_cell(all_tokens(row)) + cost_cell(row) + "</tr>\n";
+  }
+  return out + "</tbody></table>\n" +
+         (all > rows.size()
+              ? "<p class=\"note\">" + counted(all - rows.size(), "row") + " with fewer tokens are left out.</p>\n"
+              : "") +
+         "</section>\n";
+}
+
+}  // namespace
+
+std::string stats_page(const stats::Stats& stats) {
+  const stats::Row& total = stats.total();
+  auto days = stats.rows(stats::By::day);
+  if (days.size() > kMostDays) {
+    days.erase(days.begin(), days.end() - static_cast<std::ptrdiff_t>(kMostDays));
+  }
+  std::string out =
+      html::page_begin({"Tokens and money", "wide"}) +
+      "<header class=\"top\">\n<h1>Tokens and money</h1>\n<dl class=\"facts\">\n<div><dt>messages</dt><dd>" +
+      grouped(total.messages) + "</dd></div>\n<div><dt>tokens</dt><dd>" + grouped(all_tokens(total)) +
+      "</dd></div>\n<div><dt>cost in $</dt><dd>" + text(stats::cost_words(total)) + "</dd></div>\n</dl>\n";
+  out += total.computed > 0 ? "<p class=\"note\">~ marks a cost that is computed by list prices of " +
+                                  text(date_of_prices()) + ".</p>\n"
+                            : "";
+  out += total.without_cost > 0
+             ? "<p class=\"note\">" + counted(total.without_cost, "message") + " without a price.</p>\n"
+             : "";
+  out += stats.unreadable() > 0
+             ? "<p class=\"note\">" + counted(stats.unreadable(), "session") + " could not be read.</p>\n"
+             : "";
+  out +=
+      "<nav aria-label=\"Other pages\"><ul class=\"links\"><li><a href=\"index.html\">all "
+      "sessions</a></li></ul></nav>\n</header>\n";
+  out += bar("Find in the tables") + "<main id=\"main\">\n";
+  out += chart(days, "Tokens by day", [](const stats::Row& row) { return static_cast<double>(all_tokens(row)); });
+  out += chart(days, "Money by day",
+               [](const stats::Row& row) { return std::isnan(row.usage.cost) ? 0.0 : row.usage.cost; });
+  for (const stats::By by :
+       {stats::By::day, stats::By::project, stats::By::model, stats::By::agent, stats::By::session}) {
+    out += table(stats, by);
+  }
+  return out + "</main>\n" + html::page_end(false);
+}
+
+}  // namespace arborfs

@@ -1,0 +1,125 @@
+"""Reads the HTML pages of a mount: their elements, links and texts, and what a browser makes of them."""
+
+import base64
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import urllib.parse
+from html.parser import HTMLParser
+from pathlib import Path
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+# All that a page may have, with the attributes of each. class, id and aria-label may stand everywhere.
+ELEMENTS = {
+    "html": {"lang"}, "head": set(), "meta": {"charset", "http-equiv", "content", "name"}, "title": set(),
+    "style": set(), "script": set(), "body": set(), "a": {"href", "rel", "title"}, "header": set(), "footer": set(),
+    "main": set(), "nav": set(), "section": {"data-group"}, "article": {"data-item"}, "h1": set(), "h2": set(),
+    "h3": set(), "h4": set(), "h5": set(), "h6": set(), "p": set(), "dl": set(), "dt": set(), "dd": set(),
+    "div": {"role"}, "span": set(), "ul": set(), "ol": {"start"}, "li": set(), "time": {"datetime"}, "b": set(),
+    "i": set(), "em": set(), "strong": set(), "del": set(), "ins": set(), "code": set(), "pre": {"tabindex"},
+    "blockquote": set(), "br": set(), "hr": set(), "details": {"open"}, "summary": set(), "label": set(),
+    "input": {"type", "checked", "placeholder"}, "output": set(), "button": {"type"}, "img": {"src", "alt", "loading"},
+    "table": set(), "thead": set(), "tbody": set(), "tr": {"data-item"}, "th": {"align"}, "td": {"align"},
+    "figure": set(), "figcaption": set(), "svg": {"role", "viewbox"},
+    "rect": {"x", "y", "width", "height"}, "text": {"x", "y", "text-anchor"},
+}
+EVERYWHERE = {"class", "id", "aria-label", "data-item"}
+ADDRESS = re.compile(r"(https?://|mailto:)", re.I)
+
+
+class Page(HTMLParser):
+    """One page. `elements`: (name, attributes); `links`: of href and src; `ids`; `articles`: (id, class, text)."""
+
+    def __init__(self, path):
+        super().__init__(convert_charrefs=True)
+        self.path = Path(path)
+        self.elements, self.links, self.ids, self.articles = [], [], [], []
+        self.scripts, self.policy, self.text, self._open = [], "", [], []
+        self.feed(self.path.read_text(encoding="utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        assert len(attributes) == len(attrs), f"{self.path}: an attribute twice in {tag}: {attrs}"
+        self.elements.append((tag, attributes))
+        self.links += [attributes[name] for name in ("href", "src") if name in attributes]
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attributes["content"]
+        if tag == "article":
+            self.articles.append([attributes.get("id", ""), attributes.get("class", ""), ""])
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self._open and self._open.pop() == tag, f"{self.path}: </{tag}> closes no element"
+
+    def handle_data(self, data):
+        if self._open and self._open[-1] in ("script", "style"):
+            self.scripts.append((self._open[-1], data))
+        else:
+            self.text.append(data)
+            if "article" in self._open:
+                self.articles[-1][2] += data
+
+    def check(self):
+        """Only elements and attributes that arborfs makes, scripts and styles of the policy, links that are safe."""
+        assert not self._open, f"{self.path}: {self._open} are not closed"
+        for tag, attributes in self.elements:
+            assert tag in ELEMENTS, f"{self.path}: <{tag}>"
+            extra = set(attributes) - ELEMENTS[tag] - EVERYWHERE
+            assert not extra, f"{self.path}: <{tag} {extra}>"
+        assert len(self.ids) == len(set(self.ids)), f"{self.path}: an id twice"
+        for kind, source in self.scripts:
+            digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in self.policy, f"{self.path}: a {kind} that the policy does not name"
+        for link in self.links:
+            split = urllib.parse.urlsplit(link)
+            assert not split.scheme or ADDRESS.match(link), f"{self.path}: {link}"
+            assert split.scheme or not split.netloc, f"{self.path}: {link}"
+        assert "default-src 'none'" in self.policy and "unsafe" not in self.policy, self.policy
+
+
+def crawl(root, first):
+    """All pages of a mount that can be reached from `first` by links, each checked; every link must lead somewhere."""
+    pages, todo = {}, []
+
+    def page(path):
+        if path not in pages:
+            pages[path] = Page(path)
+            pages[path].check()
+            todo.append(path)
+        return pages[path]
+
+    for name in first:
+        page(Path(root, name))
+    while todo:
+        at = pages[todo.pop()]
+        for link in at.links:
+            split = urllib.parse.urlsplit(link)
+            if split.scheme:
+                continue
+            path = Path(os.path.normpath(at.path.parent / urllib.parse.unquote(split.path))) if split.path else at.path
+            assert path.exists(), f"{at.path}: {link} leads nowhere"
+            if path.suffix == ".html":
+                ids = page(path).ids
+                assert not split.fragment or split.fragment in ids, f"{at.path}: {link} has no target"
+    return pages
+
+
+def browser():
+    """The path of Chromium; None where it is not installed."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def opened(folder, page):
+    """What a browser makes of a page: its elements as text once the scripts have run, and what it printed."""
+    done = subprocess.run(
+        [browser(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", f"--user-data-dir={folder}",
+         "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", f"file://{urllib.parse.quote(str(page))}"],
+        capture_output=True, timeout=120, check=True)
+    return done.stdout.decode(), done.stderr.decode()
