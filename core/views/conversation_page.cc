@@ -71,15 +71,24 @@ std::string class_of(std::string_view role) {
   return kShared.contains(role) ? std::string(role) : "other";
 }
 
+class PageEntries;
+
+/// A session that this one started, in its page.
+struct StartedShown {
+  std::string title;
+  std::string path;                           // of its own page; "" if it has none
+  std::shared_ptr<const PageEntries> inside;  // null for a link
+};
+
 /// An entry of the path, copied from the index.
 struct PageStep {
   Ordinal ordinal = kNoEntry;
   Entry entry;
   std::uint64_t length = 0;
-  std::string name;  // the agent's own word
-  std::string role;  // the word that all agents share
-  std::string id;
-  std::string before;  // HTML: what lies between it and the entry above
+  std::string name;                   // the agent's own word
+  std::string role;                   // the word that all agents share
+  std::string before;                 // HTML: what lies between it and the entry above
+  std::vector<StartedShown> started;  // that it names
 };
 
 /// Where another branch leaves the path.
@@ -91,7 +100,7 @@ struct Parting {
 
 /// The other branches, newest first. `path` is that of the page, of which it shows `shown`.
 std::vector<Parting> partings_of(const LogIndex& index, Ordinal end, const std::vector<PeopleStep>& path,
-                                 const std::vector<PageStep>& shown) {
+                                 const std::vector<PageStep>& shown, std::size_t most) {
   std::set<Ordinal> on_path;
   for (const PeopleStep& step : path) {
     on_path.insert(step.ordinal);
@@ -104,7 +113,7 @@ std::vector<Parting> partings_of(const LogIndex& index, Ordinal end, const std::
   auto ends = conversation_ends(index, end);
   std::reverse(ends.begin(), ends.end());
   for (const Ordinal other : ends) {
-    if (on_path.contains(other) || partings.size() == kMostBranches) {
+    if (on_path.contains(other) || partings.size() == most) {
       continue;
     }
     Parting parting{other, kNoEntry, kNoEntry};
@@ -125,11 +134,13 @@ std::vector<Parting> partings_of(const LogIndex& index, Ordinal end, const std::
 /// Renders the entries of a page. Shared by the parts of the page, which may be read at any time.
 class PageEntries {
  public:
-  PageEntries(const Session& session, const Session::Guard& guard, std::string to_session)
+  PageEntries(const Session& session, const Session::Guard& guard, const PagePlace& place)
       : format_(session.format()),
         log_(guard.log()),
-        turns_(format_, ImageFiles(guard), to_session + "images/"),
-        to_session_(std::move(to_session)) {}
+        turns_(format_, ImageFiles(guard), place.images ? place.images : files_below(place.to_session)),
+        to_session_(place.to_session),
+        is_alone_(place.is_alone),
+        id_prefix_(place.id_prefix) {}
 
   void set_spent(const SessionSpent& spent) {
     for (const Spent& one : spent.messages) {
@@ -148,7 +159,6 @@ class PageEntries {
   [[nodiscard]] const stats::Row& all() const { return all_; }
   [[nodiscard]] const std::set<std::string>& models() const { return models_; }
   [[nodiscard]] const TurnHtml& turns() const { return turns_; }
-  [[nodiscard]] const std::string& to_session() const { return to_session_; }
   std::vector<PageStep> steps;
 
   /// Of the steps from `first` to before `last`. Errors: stale, io.
@@ -156,7 +166,7 @@ class PageEntries {
     std::string out;
     for (std::size_t at = first; at < last; ++at) {
       ASSIGN_OR_RETURN(const auto body, body_of(steps[at]));
-      article(steps[at], body, out);
+      RETURN_IF_ERROR(article(steps[at], body, out));
     }
     return out;
   }
@@ -181,9 +191,14 @@ class PageEntries {
     return out;
   }
 
+  /// The bytes of an entry. Errors: stale, io, too_large.
+  [[nodiscard]] Result<std::string> raw_of(const PageStep& step) const {
+    return step.length <= kLongestTurns ? log_->read(step.entry.offset, step.length)
+                                        : Result<std::string>(Errc::too_large, "the entry is too long");
+  }
+
   [[nodiscard]] std::string first_words(const PageStep& step) const {
-    const auto raw = step.length <= kLongestTurns ? log_->read(step.entry.offset, step.length)
-                                                  : Result<std::string>(Errc::too_large, "");
+    const auto raw = raw_of(step);
     return raw ? format_.renderer->first_words(step.entry.type, *raw, kWords) : "";
   }
 
@@ -193,24 +208,51 @@ class PageEntries {
     std::string model;
   };
 
-  void article(const PageStep& step, const std::string& body, std::string& out) const {
+  static ImageSource files_below(const std::string& to_session) {
+    return [to_session](const ImageFiles::File& file) { return html::path(to_session + "images/" + file.name); };
+  }
+
+  /// Errors: those of render().
+  Result<void> article(const PageStep& step, const std::string& body, std::string& out) const {
     const std::string number = std::to_string(step.ordinal);
-    out += step.before + "<article id=\"e" + number + "\" class=\"" + class_of(step.role) + "\" data-item=\"" +
-           text(step.role) + "\">\n<header><h2>" + text(visible_line(step.role, kWords)) + "</h2> <a href=\"#e" +
-           number + "\">#" + number + "</a>" + time_html(step.entry.timestamp_ms);
+    const std::string id = id_prefix_ + "e" + number;
+    out += step.before + "<article id=\"" + id + "\" class=\"" + class_of(step.role) + "\" data-item=\"" +
+           text(step.role) + "\">\n<header><h2>" + text(visible_line(step.role, kWords)) + "</h2> <a href=\"#" + id +
+           "\">#" + number + "</a>" + time_html(step.entry.timestamp_ms);
     if (const auto told = told_.find(step.ordinal); told != told_.end()) {
       out += told->second.model.empty() ? "" : " <span>" + text(visible_line(told->second.model, kWords)) + "</span>";
       out += " <span>" + text(usage_words(told->second.row)) + "</span>";
     }
-    out += " <span class=\"more\"><a href=\"" + html::path(to_session_ + "branches/" + number) +
-           "/context.html\">what the model saw</a> <a href=\"" + html::path(to_session_ + "entries/" + number) +
-           ".json\">record</a></span></header>\n" + body + "</article>\n";
+    if (!is_alone_) {
+      out += " <span class=\"more\"><a href=\"" + html::path(to_session_ + "branches/" + number) +
+             "/context.html\">what the model saw</a> <a href=\"" + html::path(to_session_ + "entries/" + number) +
+             ".json\">record</a></span>";
+    }
+    out += "</header>\n" + body;
+    for (const StartedShown& one : step.started) {
+      RETURN_IF_ERROR(add_started(one, out));
+    }
+    out += "</article>\n";
+    return {};
+  }
+
+  static Result<void> add_started(const StartedShown& one, std::string& out) {
+    if (one.inside == nullptr) {
+      out += "<p class=\"tools\"><a href=\"" + html::path(one.path) + "\">sub-agent: " + text(one.title) + "</a></p>\n";
+      return {};
+    }
+    ASSIGN_OR_RETURN(const auto inside, one.inside->render(0, one.inside->steps.size()));
+    out += "<details class=\"tools\"><summary>sub-agent: <b>" + text(one.title) + "</b></summary>\n" + inside +
+           "</details>\n";
+    return {};
   }
 
   const Format& format_;
   const std::shared_ptr<const LogSource> log_;
   const TurnHtml turns_;
   const std::string to_session_;
+  const bool is_alone_;
+  const std::string id_prefix_;
   const std::shared_ptr<const BlobSource> blobs_ = make_no_blobs();  // pages show the files of images
   std::map<Ordinal, Told> told_;
   stats::Row all_;
@@ -223,8 +265,8 @@ PageStep step_of(const LogIndex& index, Ordinal ordinal) {
           index.length(ordinal),
           std::string(index.name(ordinal)),
           std::string(index.role(ordinal)),
-          std::string(index.id(ordinal).text),
-          ""};
+          "",
+          {}};
 }
 
 /// The facts of a session and the links above its pages.
@@ -252,6 +294,20 @@ std::string list_of(const std::vector<PagePlace::Link>& links, std::string_view 
   return out + "</ul></nav>\n";
 }
 
+std::string page_of(const StartedSession& one, const PagePlace& place) {
+  return place.to_session + one.folder + "/transcript.html";
+}
+
+std::vector<PagePlace::Link> started_links(const PagePlace& place) {
+  std::vector<PagePlace::Link> links;
+  for (const StartedSession& one : place.started) {
+    if (!place.is_alone) {
+      links.push_back({session_name(*one.session, kWords), page_of(one, place)});
+    }
+  }
+  return links;
+}
+
 std::string head_of(const PageFacts& facts, const PageEntries& pages, const PagePlace& place, const std::string& says) {
   std::string models;
   for (const std::string& model : pages.models()) {
@@ -263,11 +319,12 @@ std::string head_of(const PageFacts& facts, const PageEntries& pages, const Page
   out += fact("agent", facts.agent) + fact("project", facts.folder) + fact("session", facts.id) +
          fact("from", time_of(facts.first_ms)) + fact("to", time_of(facts.last_ms)) + fact("models", models);
   out += pages.all().messages == 0 ? "" : fact("tokens", usage_words(pages.all()));
-  return out + "</dl>\n" + list_of(place.links, "Other views") + list_of(place.started, "Sub-agents") + "</header>\n";
+  return out + "</dl>\n" + list_of(place.links, "Other views") + list_of(started_links(place), "Sub-agents") +
+         "</header>\n";
 }
 
 constexpr std::string_view kBar =
-    "<div class=\"bar\" role=\"toolbar\" aria-label=\"What is shown\">\n"
+    "<div class=\"bar\" role=\"search\" aria-label=\"What is shown\">\n"
     "<label><input type=\"checkbox\" id=\"show-people\" checked> people</label>\n"
     "<label><input type=\"checkbox\" id=\"show-answers\" checked> answers</label>\n"
     "<label><input type=\"checkbox\" id=\"show-thinking\" checked> thinking</label>\n"
@@ -279,6 +336,11 @@ constexpr std::string_view kBar =
 
 std::string foot() {
   return "<footer class=\"foot\"><p class=\"facts\">arborfs " + std::string(ARBORFS_VERSION) + "</p></footer>\n";
+}
+
+Result<Ordinal> leaf_of(const Session& session) {
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  return guard.leaf();
 }
 
 Result<void> go_on() {
@@ -322,111 +384,203 @@ PageFacts facts_of(const Session& session, const LogIndex& index, Ordinal end) {
 }
 
 /// The list of the branches above the conversation, and the cards where they part.
-struct Branches {
-  std::vector<Parting> partings;
-  std::map<Ordinal, PageStep> firsts;    // by Parting::first
-  std::map<Ordinal, std::string> stems;  // by Parting::end
-
-  [[nodiscard]] std::string page_of(const Parting& parting) const {
-    return html::path("branches/" + stems.at(parting.end)) + "/transcript.html";
+class Branches {
+ public:
+  /// Needs the guard's index only during the call. `shown` is what the page shows of `path`.
+  void read(const LogIndex& index, Ordinal end, const std::vector<PeopleStep>& path, const PagePlace& place,
+            const std::vector<PageStep>& shown) {
+    is_inside_ = place.branches == PagePlace::Branches::inside;
+    id_prefix_ = place.id_prefix;
+    partings_ = partings_of(index, end, path, shown, is_inside_ ? index.size() : kMostBranches);
+    for (const Parting& parting : partings_) {
+      firsts_.emplace(parting.first, step_of(index, parting.first));
+      stems_.emplace(parting.end, names::branch_stem(index, parting.end));
+    }
   }
-  [[nodiscard]] std::string list(const PageEntries& pages) const {
-    if (partings.empty()) {
+  [[nodiscard]] const std::vector<Parting>& partings() const { return partings_; }
+
+  [[nodiscard]] std::string list(const PageEntries& entries) const {
+    if (partings_.empty()) {
       return "";
     }
     std::string out = "<nav class=\"branches\" aria-label=\"Branches\"><details open><summary>" +
-                      counted(partings.size() + 1, "branch", "branches") + "</summary>\n<ul>\n";
+                      counted(partings_.size() + 1, "branch", "branches") + "</summary>\n<ul>\n";
     out += "<li class=\"here\">this one, which the agent goes on with</li>\n";
-    for (const Parting& parting : partings) {
-      const std::string first = std::to_string(parting.first);
+    for (const Parting& parting : partings_) {
+      const std::string after = std::to_string(parting.after);
       out += "<li>" +
              (parting.after == kNoEntry ? ""
-                                        : "after <a href=\"#e" + std::to_string(parting.after) + "\">#" +
-                                              std::to_string(parting.after) + "</a>: ") +
-             "<a href=\"" + page_of(parting) + "#e" + first + "\">" +
-             text(pages.first_words(firsts.at(parting.first))) + "</a></li>\n";
+                                        : "after <a href=\"#" + id_prefix_ + "e" + after + "\">#" + after + "</a>: ") +
+             "<a href=\"" + address_of(parting) + "\">" + text(entries.first_words(firsts_.at(parting.first))) +
+             "</a></li>\n";
     }
     return out + "</ul></details></nav>\n";
   }
+
   /// What stands between `after` and the step that follows it on the path. Errors: stale, io.
-  [[nodiscard]] Result<std::string> cards(const PageEntries& pages, const PageStep& next, Ordinal after) const {
+  [[nodiscard]] Result<std::string> cards(const PageEntries& entries, const PageStep& next, Ordinal after) const {
     std::string out;
-    for (const Parting& parting : partings) {
+    for (const Parting& parting : partings_) {
       if (parting.after != after) {
         continue;
       }
-      const PageStep& first = firsts.at(parting.first);
-      ASSIGN_OR_RETURN(auto said, first.length <= kPart ? pages.body_of(first) : Result<std::string>(std::string()));
-      out += "<div class=\"notes\"><p><a href=\"" + page_of(parting) + "#e" + std::to_string(parting.first) +
-             "\">another branch: " + text(first.role) + " #" + std::to_string(parting.first) + "</a></p>\n" + said +
-             "</div>\n";
+      const PageStep& first = firsts_.at(parting.first);
+      ASSIGN_OR_RETURN(auto said, first.length <= kPart ? entries.body_of(first) : Result<std::string>(std::string()));
+      out += "<div class=\"notes\"><p><a href=\"" + address_of(parting) + "\">another branch: " + text(first.role) +
+             " #" + std::to_string(parting.first) + "</a></p>\n" + said + "</div>\n";
     }
     if (out.empty()) {
       return out;
     }
-    return "<section class=\"parting\" aria-label=\"Branches part here\">\n<div class=\"here notes\"><p><a href=\"#e" +
-           std::to_string(next.ordinal) + "\">this branch: " + text(next.role) + " #" + std::to_string(next.ordinal) +
-           "</a></p>\n<p>" + text(pages.first_words(next)) + "</p></div>\n" + out + "</section>\n";
+    const std::string number = std::to_string(next.ordinal);
+    return "<section class=\"parting\" aria-label=\"Branches part here\">\n<div class=\"here notes\"><p><a href=\"#" +
+           id_prefix_ + "e" + number + "\">this branch: " + text(next.role) + " #" + number + "</a></p>\n<p>" +
+           text(entries.first_words(next)) + "</p></div>\n" + out + "</section>\n";
   }
+
+ private:
+  [[nodiscard]] std::string address_of(const Parting& parting) const {
+    return (is_inside_ ? "" : html::path("branches/" + stems_.at(parting.end)) + "/transcript.html") + "#" +
+           id_prefix_ + "e" + std::to_string(parting.first);
+  }
+
+  std::vector<Parting> partings_;
+  std::map<Ordinal, PageStep> firsts_;    // by Parting::first
+  std::map<Ordinal, std::string> stems_;  // by Parting::end
+  bool is_inside_ = false;
+  std::string id_prefix_;
 };
 
-}  // namespace
-
-Result<std::shared_ptr<const Content>> conversation_page(const Session& session, Ordinal end, const PagePlace& place) {
-  std::shared_ptr<PageEntries> pages;
+struct Conversation {
+  std::shared_ptr<PageEntries> entries;
   PageFacts facts;
   Branches branches;
+};
+
+/// The steps of the path, and behind them those of the branches if the page has their entries.
+void add_steps(const Session& session, const LogIndex& index, Ordinal end, const PagePlace& place,
+               Conversation& conversation) {
+  std::vector<PageStep>& steps = conversation.entries->steps;
+  const auto is_shown = [&](Ordinal ordinal) {
+    return session.format().renderer->is_in_transcript(index.name(ordinal));
+  };
+  const auto path = people_path(index, end);
+  std::string before;
+  for (const PeopleStep& step : path) {
+    const std::string sentence = break_sentence(step);
+    before += sentence.empty() ? "" : "<p class=\"break\">" + text(sentence) + "</p>\n";
+    if (is_shown(step.ordinal)) {
+      steps.push_back(step_of(index, step.ordinal));
+      steps.back().before = std::exchange(before, "");
+    }
+  }
+  if (place.branches == PagePlace::Branches::none) {
+    return;
+  }
+  conversation.branches.read(index, end, path, place, steps);
+  if (place.branches != PagePlace::Branches::inside) {
+    return;
+  }
+  std::set<Ordinal> there;
+  for (const PageStep& step : steps) {
+    there.insert(step.ordinal);
+  }
+  for (const Parting& parting : conversation.branches.partings()) {
+    before = "<p class=\"break\">Another branch" +
+             (parting.after == kNoEntry ? "" : ", which goes on after #" + std::to_string(parting.after)) + "</p>\n";
+    for (const Ordinal ordinal : people_entries(index, parting.end)) {
+      if (is_shown(ordinal) && there.insert(ordinal).second) {
+        steps.push_back(step_of(index, ordinal));
+        steps.back().before = std::exchange(before, "");
+      }
+    }
+  }
+}
+
+Result<Conversation> read_conversation(const Session& session, Ordinal end, const PagePlace& place);
+
+/// Puts each started session at the first entry of a tool that names it, those in the page else at the end. Errors:
+/// those of read_conversation().
+Result<void> place_started(const PagePlace& place, PageEntries& entries) {
+  std::vector<const StartedSession*> left;
+  for (const StartedSession& one : place.started) {
+    left.push_back(&one);
+  }
+  const auto shown = [&](const StartedSession& one) -> Result<StartedShown> {
+    StartedShown made{session_name(*one.session, kWords), page_of(one, place), nullptr};
+    const auto inside = place.inside ? place.inside(one) : std::nullopt;
+    if (inside) {
+      ASSIGN_OR_RETURN(const Ordinal leaf, leaf_of(*one.session));
+      ASSIGN_OR_RETURN(const auto conversation, read_conversation(*one.session, leaf, *inside));
+      made.inside = conversation.entries;
+    }
+    return made;
+  };
+  for (PageStep& step : entries.steps) {
+    if (left.empty()) {
+      break;
+    }
+    const auto raw = step.role == "tool" ? entries.raw_of(step) : Result<std::string>(std::string());
+    for (const StartedSession*& one : left) {
+      const std::string_view name = named_in_outputs(one->id);
+      if (raw && !name.empty() && raw->find(name) != std::string::npos) {
+        ASSIGN_OR_RETURN(auto made, shown(*std::exchange(one, nullptr)));
+        step.started.push_back(std::move(made));
+      }
+    }
+    std::erase(left, nullptr);
+  }
+  for (const StartedSession* const one : left) {
+    if (place.inside && !entries.steps.empty()) {
+      ASSIGN_OR_RETURN(auto made, shown(*one));
+      entries.steps.back().started.push_back(std::move(made));
+    }
+  }
+  return {};
+}
+
+Result<Conversation> read_conversation(const Session& session, Ordinal end, const PagePlace& place) {
+  Conversation made;
   std::uint32_t generation = 0;
-  Ordinal newest = kNoEntry;
+  Ordinal newest = end;
   {
     const auto guard = session.read();
     if (!guard || !guard->has_details()) {
       return session_changed();
     }
-    const LogIndex& index = guard->index();
     generation = guard->generation();
-    newest = place.has_branches ? index.size() : end;
-    pages = std::make_shared<PageEntries>(session, *guard, place.to_session);
-    facts = facts_of(session, index, end);
-    const auto path = people_path(index, end);
-    std::string before;
-    for (const PeopleStep& step : path) {
-      const std::string sentence = break_sentence(step);
-      before += sentence.empty() ? "" : "<p class=\"break\">" + text(sentence) + "</p>\n";
-      if (session.format().renderer->is_in_transcript(index.name(step.ordinal))) {
-        pages->steps.push_back(step_of(index, step.ordinal));
-        pages->steps.back().before = std::exchange(before, "");
-      }
-    }
-    if (place.has_branches) {
-      branches.partings = partings_of(index, end, path, pages->steps);
-      for (const Parting& parting : branches.partings) {
-        branches.firsts.emplace(parting.first, step_of(index, parting.first));
-        branches.stems.emplace(parting.end, names::branch_stem(index, parting.end));
-      }
-    }
+    newest = place.branches == PagePlace::Branches::none ? end : guard->index().size();
+    made.entries = std::make_shared<PageEntries>(session, *guard, place);
+    made.facts = facts_of(session, guard->index(), end);
+    add_steps(session, guard->index(), end, place, made);
   }
-  facts.title = session_name(session, kTitle);
+  made.facts.title = session_name(session, kTitle);
   ASSIGN_OR_RETURN(const auto spent, stats::session_spent_until(session, *Prices::in_force(), newest));
-  pages->set_spent(spent);
+  made.entries->set_spent(spent);
+  RETURN_IF_ERROR(place_started(place, *made.entries));
   Ordinal after = kNoEntry;
   std::set<Ordinal> parted;
-  for (PageStep& step : pages->steps) {
+  for (PageStep& step : made.entries->steps) {
     if (parted.insert(after).second) {
-      ASSIGN_OR_RETURN(const auto cards, branches.cards(*pages, step, after));
+      ASSIGN_OR_RETURN(const auto cards, made.branches.cards(*made.entries, step, after));
       step.before = cards + step.before;
     }
     after = step.ordinal;
   }
-  auto content = std::make_shared<Content>();
-  content->add_text(html::page_begin({facts.title, "conversation"}) + head_of(facts, *pages, place, "") +
-                    std::string(kBar) + branches.list(*pages) + "<main id=\"main\">\n");
-  ASSIGN_OR_RETURN(const bool has_code, add_articles(pages, *content));
-  content->add_text("</main>\n" + foot() + html::page_end(has_code));
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
-  if (guard.generation() != generation) {
-    return session_changed();
-  }
+  return guard.generation() == generation ? Result<Conversation>(std::move(made)) : session_changed();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Content>> conversation_page(const Session& session, Ordinal end, const PagePlace& place) {
+  ASSIGN_OR_RETURN(const auto made, read_conversation(session, end, place));
+  auto content = std::make_shared<Content>();
+  content->add_text(html::page_begin({made.facts.title, "conversation"}) +
+                    head_of(made.facts, *made.entries, place, "") + std::string(kBar) +
+                    made.branches.list(*made.entries) + "<main id=\"main\">\n");
+  ASSIGN_OR_RETURN(const bool has_code, add_articles(made.entries, *content));
+  content->add_text("</main>\n" + foot() + html::page_end(has_code));
   return std::shared_ptr<const Content>(content);
 }
 
@@ -434,7 +588,6 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   SpokenPath spoken;
   std::optional<PageEntries> pages;
   PageFacts facts;
-  std::map<Ordinal, std::string> roles;
   std::vector<Ordinal> talk;  // of the path for people
   {
     const auto guard = session.read();
@@ -443,10 +596,9 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     }
     const LogIndex& index = guard->index();
     spoken = spoken_path(session, *guard, end, Reach::context);
-    pages.emplace(session, *guard, place.to_session);
+    pages.emplace(session, *guard, place);
     facts = facts_of(session, index, end);
     for (const Ordinal ordinal : people_entries(index, end)) {
-      roles[ordinal] = std::string(index.role(ordinal));
       if (is_talk(index, ordinal)) {
         talk.push_back(ordinal);
       }

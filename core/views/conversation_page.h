@@ -3,26 +3,41 @@
 // it is read. Any thread.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/entry/content.h"
 #include "core/session/session.h"
+#include "core/views/started_sessions.h"
+#include "core/views/turn_html.h"
 
 namespace arborfs {
 
-/// Where a page is, and the pages that it links to.
+/// Where a page is, what it has, and the pages that it links to.
 struct PagePlace {
   struct Link {
     std::string words;  // WTF-8
     std::string path;   // from the page
   };
-  std::string to_session;     // from the page to the folder of its session: "" or "../../"
-  std::vector<Link> links;    // above the conversation
-  std::vector<Link> started;  // the sessions that this one started
-  bool has_branches = false;  // lists the other branches, and shows where they part
+  enum class Branches : std::uint8_t {
+    none,
+    links,   // they are listed, and shown by their first words where they part
+    inside,  // their entries follow those of the path
+  };
+  std::string to_session;               // from the page to the folder of its session: "" or "../../"
+  std::vector<Link> links;              // above the conversation
+  std::vector<StartedSession> started;  // shown where an output names them
+  Branches branches = Branches::none;
+  bool is_alone = false;  // a file of its own, without links to files of the mount
+  ImageSource images;     // null: the files of images/
+  /// The page of a started session that is to be shown within this one; nothing for a link. Null: links to all.
+  std::function<std::optional<PagePlace>(const StartedSession&)> inside;
+  std::string id_prefix;  // of the articles; other than "" for a page within a page
 };
 
 /// The path for people to `end`. Needs Depth::details. Errors: stale, io; interrupted once cancelled.

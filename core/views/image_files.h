@@ -17,13 +17,15 @@ class ImageFiles {
   using Place = std::pair<Ordinal, std::uint32_t>;
   struct File {
     std::string extension;
-    std::string name;  // in images/
+    std::string name;      // in images/
+    std::uint32_t at = 0;  // in TextSizes::images(): the item of item_views::image
   };
 
   /// The guard has details.
   explicit ImageFiles(const Session::Guard& guard) {
+    std::uint32_t at = 0;
     for (const ImageRef& image : guard.details().images()) {
-      files_[{image.ordinal, image.number}] = {image.extension, names::image_file(guard.index(), image)};
+      files_[{image.ordinal, image.number}] = {image.extension, names::image_file(guard.index(), image), at++};
     }
   }
   /// Null for an image without bytes in the session.

@@ -55,7 +55,7 @@ std::string words_of(const ShownAt& place) {
 }
 
 std::string bar(std::string_view hint) {
-  return "<div class=\"bar\"><span class=\"needs-script\"><input type=\"search\" id=\"find\" aria-label=\"" +
+  return "<div class=\"bar\" role=\"search\"><span class=\"needs-script\"><input type=\"search\" id=\"find\" aria-label=\"" +
          std::string(hint) +
          "\" placeholder=\"find ( / )\"> <output id=\"found\"></output> "
          "<button type=\"button\" id=\"theme\">light or dark</button></span></div>\n";

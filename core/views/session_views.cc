@@ -17,7 +17,6 @@
 #include "core/entry/views.h"
 #include "core/log/log_reader.h"
 #include "core/session/awaited_blobs.h"
-#include "core/session/session_name.h"
 #include "core/session/view_cache.h"
 #include "core/views/conversation_page.h"
 #include "core/views/session_changes.h"
@@ -144,6 +143,44 @@ Result<std::shared_ptr<const Content>> tree_document(const Session& session, con
 
 namespace {
 
+/// The links to an entry's images. `images` are in the order of the entries.
+std::string image_links(const LogIndex& index, const std::vector<ImageRef>& images, Ordinal ordinal,
+                        std::string_view folder) {
+  std::string links;
+  auto image = std::lower_bound(images.begin(), images.end(), ordinal,
+                                [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
+  for (; image != images.end() && image->ordinal == ordinal; ++image) {
+    links += image_link(index, *image, folder);
+  }
+  return links;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Content>> transcript_document(const Session& session, Ordinal end,
+                                                           std::string_view images) {
+  std::vector<TranscriptStep> steps;
+  std::shared_ptr<const LogSource> log;
+  {
+    const auto guard = session.read();
+    if (!guard || !guard->has_details()) {
+      return session_changed();
+    }
+    const RecordRenderer& renderer = *session.format().renderer;
+    const auto links = [&](Ordinal step) {
+      return images.empty() ? "" : image_links(guard->index(), guard->details().images(), step, images);
+    };
+    const auto path = people_path(guard->index(), end == kNoEntry ? guard->leaf() : end);
+    steps = transcript_steps(guard->index(), path,
+                             {[&](std::string_view name) { return renderer.is_in_transcript(name); },
+                              [&](Ordinal step) { return guard->details().text_size(step); }, links});
+    log = guard->log();
+  }
+  return build_transcript(std::move(steps), std::move(log), *session.format().renderer);
+}
+
+namespace {
+
 /// What the agent would send to a model after an entry, or after the leaf.
 ContentResult make_context(const ViewRequest& request) {
   ContextPath path;
@@ -159,39 +196,8 @@ ContentResult make_context(const ViewRequest& request) {
   return request.session.format().renderer->context(path, std::move(log), std::move(blobs));
 }
 
-/// The links to an entry's images. `images` are in the order of the entries.
-std::string image_links(const LogIndex& index, const std::vector<ImageRef>& images, Ordinal ordinal,
-                        std::string_view folder) {
-  std::string links;
-  auto image = std::lower_bound(images.begin(), images.end(), ordinal,
-                                [](const ImageRef& row, Ordinal wanted) { return row.ordinal < wanted; });
-  for (; image != images.end() && image->ordinal == ordinal; ++image) {
-    links += image_link(index, *image, folder);
-  }
-  return links;
-}
-
-/// The texts of the path for people (people_path.h) to an entry, or to the leaf.
 ContentResult make_transcript(const ViewRequest& request) {
-  std::vector<TranscriptStep> steps;
-  std::shared_ptr<const LogSource> log;
-  {
-    const auto guard = request.session.read();
-    if (!guard || !guard->has_details()) {
-      return session_changed();
-    }
-    const RecordRenderer& renderer = *request.session.format().renderer;
-    const auto path = people_path(guard->index(), request.item == kNoEntry ? guard->leaf() : request.item);
-    steps = transcript_steps(guard->index(), path,
-                             {[&](std::string_view name) { return renderer.is_in_transcript(name); },
-                              [&](Ordinal step) { return guard->details().text_size(step); },
-                              [&](Ordinal step) {
-                                return image_links(guard->index(), guard->details().images(), step,
-                                                   request.item == kNoEntry ? "images/" : "../../images/");
-                              }});
-    log = guard->log();
-  }
-  return build_transcript(std::move(steps), std::move(log), *request.session.format().renderer);
+  return transcript_document(request.session, request.item, request.item == kNoEntry ? "images/" : "../../images/");
 }
 
 constexpr std::uint64_t kImageStep = 768 * 1024;  // a multiple of 3, so that base64 splits there
@@ -364,24 +370,25 @@ ContentResult make_changes(const ViewRequest& request) {
   return literal_content(changes_diff(changes));
 }
 
-ContentResult make_trajectory(const ViewRequest& request) {
-  std::vector<StartedSession> started;
-  const auto view = request.catalog.view();
-  if (const auto children = view->children.find(request.session.number()); children != view->children.end()) {
-    for (const auto& [name, session] : children->second->sessions) {
-      started.push_back({session->head().header.id, "children/" + name + "/trajectory.json"});
-    }
+Result<Ordinal> end_of(const ViewRequest& request) {
+  if (request.item != kNoEntry) {
+    return request.item;
   }
-  return trajectory(request.session, started);
+  ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
+  return guard.leaf();
+}
+
+ContentResult make_trajectory(const ViewRequest& request) {
+  ASSIGN_OR_RETURN(const auto end, end_of(request));
+  return trajectory(request.session, end, started_by(*request.catalog.view(), request.session));
 }
 
 /// Links for a page in the folder of its session, or in that of a branch.
 PagePlace page_place(const ViewRequest& request) {
-  constexpr std::size_t kNameColumns = 80;
   PagePlace place;
   const bool is_of_branch = request.item != kNoEntry;
   place.to_session = is_of_branch ? "../../" : "";
-  place.has_branches = !is_of_branch;
+  place.branches = is_of_branch ? PagePlace::Branches::none : PagePlace::Branches::links;
   const auto view = request.catalog.view();
   const std::string path = view->path_of(request.session.number());
   std::string to_root = place.to_session;
@@ -397,21 +404,8 @@ PagePlace page_place(const ViewRequest& request) {
   if (view->starter_of(request.session.number()) != 0) {
     place.links.push_back({"the session that started it", place.to_session + "../../transcript.html"});
   }
-  if (const auto children = view->children.find(request.session.number()); children != view->children.end()) {
-    for (const auto& [name, session] : children->second->sessions) {
-      place.started.push_back(
-          {session_name(*session, kNameColumns), place.to_session + "children/" + name + "/transcript.html"});
-    }
-  }
+  place.started = started_by(*view, request.session);
   return place;
-}
-
-Result<Ordinal> end_of(const ViewRequest& request) {
-  if (request.item != kNoEntry) {
-    return request.item;
-  }
-  ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
-  return guard.leaf();
 }
 
 ContentResult make_page(const ViewRequest& request) {

@@ -143,4 +143,9 @@ std::uint64_t shown_blob_size(const BlobStore& blobs, const std::string& hash);
 Result<std::shared_ptr<const Content>> tree_document(const Session& session, const TreeLook& look = {});
 inline constexpr std::uint32_t kMaxWorded = 100'000;
 
+/// transcript.md: the texts of the path for people (people_path.h) to an entry, kNoEntry for the leaf. `images`: the
+/// folder that links to images name; "" for none. Needs Depth::details. Errors: stale.
+Result<std::shared_ptr<const Content>> transcript_document(const Session& session, Ordinal end,
+                                                           std::string_view images);
+
 }  // namespace arborfs

@@ -295,12 +295,6 @@ std::string metrics_of(const Step& step) {
   return metrics.str();
 }
 
-/// Claude Code names its sub-agents by the rest of their ids.
-std::string_view named_in_results(std::string_view id) {
-  constexpr std::string_view kPrefix = "agent-";
-  return id.substr(id.starts_with(kPrefix) ? kPrefix.size() : 0);
-}
-
 std::string outputs_of(const Step& step, const std::vector<StartedSession>& started) {
   json::Text results = json::Text::array();
   for (const Output& output : step.outputs) {
@@ -311,8 +305,11 @@ std::string outputs_of(const Step& step, const std::vector<StartedSession>& star
     result.add_json("content", output.said.json());
     json::Text refs = json::Text::array();
     for (const StartedSession& one : started) {
-      if (!one.id.empty() && output.said.has(named_in_results(one.id))) {
-        refs.item_json(json::Text::object().add("session_id", one.id).add("trajectory_path", one.path).str());
+      if (!one.id.empty() && output.said.has(named_in_outputs(one.id))) {
+        refs.item_json(json::Text::object()
+                           .add("session_id", one.id)
+                           .add("trajectory_path", one.folder + "/trajectory.json")
+                           .str());
       }
     }
     if (!refs.is_empty()) {
@@ -395,7 +392,8 @@ std::string agent_of(const Session& session, const std::vector<Step>& steps) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Content>> trajectory(const Session& session, const std::vector<StartedSession>& started) {
+Result<std::shared_ptr<const Content>> trajectory(const Session& session, Ordinal end,
+                                                  const std::vector<StartedSession>& started) {
   SpokenPath spoken;
   std::optional<ImageFiles> images;
   std::uint32_t generation = 0;
@@ -404,7 +402,7 @@ Result<std::shared_ptr<const Content>> trajectory(const Session& session, const 
     if (!guard || !guard->has_details()) {
       return session_changed();
     }
-    spoken = spoken_path(session, *guard, guard->leaf(), Reach::path);
+    spoken = spoken_path(session, *guard, end, Reach::path);
     images.emplace(*guard);
     generation = guard->generation();
   }

@@ -6,27 +6,22 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/entry/content.h"
 #include "core/session/session.h"
+#include "core/views/started_sessions.h"
 
 namespace arborfs {
-
-/// A session that another one started.
-struct StartedSession {
-  std::string id;
-  std::string path;  // of its trajectory, from the folder of the one that started it
-};
 
 /// The most bytes of texts that a trajectory has.
 inline constexpr std::uint64_t kMaxTrajectory = std::uint64_t{64} << 20U;
 
-/// Reads the path with what came before compactions; needs Depth::details. Images are named by their files in
+/// Reads the path to `end` with what came before compactions; needs Depth::details. Images are named by their files in
 /// `images/`. A result that names one of `started` refers to its trajectory. A session that says nothing has no steps.
 /// Any thread. Errors: too_large, stale, io; interrupted once cancelled.
-Result<std::shared_ptr<const Content>> trajectory(const Session& session, const std::vector<StartedSession>& started);
+Result<std::shared_ptr<const Content>> trajectory(const Session& session, Ordinal end,
+                                                  const std::vector<StartedSession>& started);
 
 }  // namespace arborfs

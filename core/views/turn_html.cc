@@ -269,9 +269,12 @@ void TurnHtml::add_images(Ordinal entry, const TurnPart& part, std::uint32_t& im
   for (std::size_t one = 0; one < part.images.size(); ++one) {
     const TurnImage& shown = part.images[one];
     const ImageFiles::File* const file = files_.find({entry, ++image});
-    out += file == nullptr ? "<p class=\"note\">[image" + (shown.url.empty() ? "" : ": " + text(shown.url)) + "]</p>\n"
-                           : "<p><img loading=\"lazy\" src=\"" + html::path(images_ + file->name) + "\" alt=\"image " +
-                                 std::to_string(image) + " of entry " + std::to_string(entry) + "\"></p>\n";
+    const std::string source = file == nullptr ? "" : source_(*file);
+    const std::string_view why = file == nullptr ? "" : ", which is left out";
+    out += source.empty() ? "<p class=\"note\">[image" + std::string(why) +
+                                (shown.url.empty() ? "" : ": " + text(shown.url)) + "]</p>\n"
+                          : "<p><img loading=\"lazy\" src=\"" + source + "\" alt=\"image " + std::to_string(image) +
+                                " of entry " + std::to_string(entry) + "\"></p>\n";
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -13,11 +14,13 @@
 
 namespace arborfs {
 
+/// The value of `src` for an image; "" to leave the image out. Called from any thread.
+using ImageSource = std::function<std::string(const ImageFiles::File& file)>;
+
 class TurnHtml {
  public:
-  /// `images`: the way from the page to the folder of the images, with '/' at its end.
-  TurnHtml(const Format& format, ImageFiles files, std::string images)
-      : format_(format), files_(std::move(files)), images_(std::move(images)) {}
+  TurnHtml(const Format& format, ImageFiles files, ImageSource source)
+      : format_(format), files_(std::move(files)), source_(std::move(source)) {}
 
   /// Appends the parts of a turn of an entry. `image`: the number of the last image of the entry, which it counts on.
   /// Each part is an element of one of the classes people, answers, thinking, tools and notes.
@@ -30,7 +33,7 @@ class TurnHtml {
 
   const Format& format_;
   const ImageFiles files_;
-  const std::string images_;
+  const ImageSource source_;
 };
 
 }  // namespace arborfs

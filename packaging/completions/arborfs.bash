@@ -78,7 +78,7 @@ _arborfs() {
   COMPREPLY=()
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
-      mount | umount | ls | du | show | tree | context | text | files | commands | changes | tail | wait | search | history | stats | resume | doctor | stores | completion | skill | \
+      mount | umount | ls | du | show | tree | context | text | files | commands | changes | export | open | tail | wait | search | history | stats | resume | doctor | stores | completion | skill | \
         append | branch | label | title | tag | archive | unarchive | pin | unpin | summary | fork | new | checkpoint | rewind | rm | restore | trash | prune | protect | relocate | undo)
         [[ -z $verb ]] || given+=("${words[i]}")
         verb=${verb:-${words[i]}}
@@ -87,7 +87,7 @@ _arborfs() {
         [[ $verb != append ]] || ((++i))
         ;;
       --store | --agent-dir | --durability | --file | --at | -o | --options | -n | --limit | -p | --project | -a | --agent | --by | --since | --until | --title | --to | \
-        --model | --provider | --parent-session | --text | --branch | --sort | --color | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --path | --tag | -d | --delete | --without | --redact-output)
+        --model | --provider | --parent-session | --text | --branch | --sort | --color | --keep-days | --keep-count | --days | --state | --role | --tool | --label | --path | --tag | --output | -d | --delete | --without | --redact-output)
         option=${words[i++]}
         [[ ${words[i]} != = ]] || ((++i))
         if [[ $option == --store && ${words[i + 1]-} == = ]]; then
@@ -119,7 +119,12 @@ _arborfs() {
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       return
       ;;
-    -o | --options)
+    -o | --options | --output)
+      if [[ $verb == export ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+      fi
       mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nosearchindex nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
       return
       ;;
@@ -188,7 +193,7 @@ _arborfs() {
 
   case $verb in
     '')
-      options='mount umount ls du show tree context text files commands changes tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill'
+      options='mount umount ls du show tree context text files commands changes export open tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill'
       options+=' help --help --version'
       ;;
     mount) options='--json --store --agent-dir --durability --foreground --options --help' ;;
@@ -201,6 +206,7 @@ _arborfs() {
     show | tree) options='--json --color --store --agent-dir --help' ;;
     text) options='--json --color --store --agent-dir --code --role --branch --help' ;;
     files | commands | changes) options='--json --color --store --agent-dir --branch --children --help' ;;
+    export) options='--json --store --agent-dir --html --markdown --atif --branch --all-branches --with-children --output --help' ;;
     stats) options='--json --color --store --agent-dir --by --since --until --in --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --list --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --text --file --at --note --queue --force --durability --help' ;;
@@ -250,7 +256,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       fi
       ;;
-    show | tree | context | text | files | commands | changes | tail | wait | resume | append | branch | label | title | tag | summary | fork | rewind | protect)
+    show | tree | context | text | files | commands | changes | export | open | tail | wait | resume | append | branch | label | title | tag | summary | fork | rewind | protect)
       if ((${#given[@]} == 0)); then
         _arborfs_offer_sessions "${stores[@]}"
       elif ((${#given[@]} == 1)) && [[ $verb =~ ^(context|text|branch|label|fork)$ ]]; then

@@ -32,7 +32,7 @@ function __arborfs_given
             continue
         end
         switch $word
-            case --store --agent-dir --durability --at --file -f --title --to --text --branch --color --sort
+            case --store --agent-dir --durability --at --file -f --title --to --text --branch --output --color --sort
                 set skips 1
             case '-*'
             case '*'
@@ -59,7 +59,7 @@ function __arborfs_trash
     arborfs restore --json 2>/dev/null | string replace -rf '^\{"name":"([^"]*)".*' '$1'
 end
 
-set -l verbs mount umount ls du show tree context text files commands changes tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill
+set -l verbs mount umount ls du show tree context text files commands changes export open tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores completion skill
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -f
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -s V -l version -d 'Print the version'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a mount -d 'Mount the sessions as a directory tree'
@@ -73,6 +73,8 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a commands -d '
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a changes -d 'Print what the edit tools changed, as a diff'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a context -d 'Print what the agent would send to the model'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a text -d 'Print the transcript, or the text of one entry'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a export -d 'Write a session as one file'
+complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a open -d 'Open the page of a session in a browser'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a tail -d 'Print the last line of each session that changes'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a wait -d 'Return when the turn in progress has ended'
 complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a search -d 'Find the sessions whose texts contain all words'
@@ -108,7 +110,7 @@ complete -c arborfs -n "not __fish_seen_subcommand_from $verbs" -a help -d 'Prin
 complete -c arborfs -s h -l help -d 'Print help'
 complete -c arborfs -n "__fish_seen_subcommand_from $verbs" -l json -d 'Print JSON'
 
-set -l store mount ls du show tree context text files commands changes tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores
+set -l store mount ls du show tree context text files commands changes export open tail wait search history stats resume append branch label title tag archive unarchive pin unpin summary fork new checkpoint rewind rm restore trash prune protect relocate undo doctor stores
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp,pi,opal,opencode,claude,codex,goat}=(__fish_complete_directories)' -d 'A folder that holds the state of an agent'
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
@@ -148,8 +150,14 @@ complete -c arborfs -n "__fish_seen_subcommand_from ls" -s q -l quiet -d 'Print 
 complete -c arborfs -n "__fish_seen_subcommand_from tail" -l all -d 'Follow all sessions'
 complete -c arborfs -n "__fish_seen_subcommand_from ls search history stats show tree text files commands changes" -l color -x -a 'auto always never' -d 'Colour the output'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -l sort -x -a 'modified title project agent size cost' -d 'The order'
-complete -c arborfs -n "__fish_seen_subcommand_from text files commands changes" -l branch -x -a '(__arborfs_entries)' -d 'Take the branch that ends at this entry'
+complete -c arborfs -n "__fish_seen_subcommand_from text export files commands changes" -l branch -x -a '(__arborfs_entries)' -d 'Take the branch that ends at this entry'
 complete -c arborfs -n "__fish_seen_subcommand_from files commands changes" -s c -l children -d 'Count the sessions that it started too'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -l html -d 'A page for a browser'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -l markdown -d 'The transcript'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -l atif -d 'A trajectory in the format ATIF-v1.7'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -l all-branches -d 'Take all branches'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -l with-children -d 'With the sub-agents'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -s o -l output -r -d 'Write to this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l text -x -d 'The message'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l list -d 'List the sessions of a choice'
 complete -c arborfs -n "__fish_seen_subcommand_from text" -l code -d 'Print only the fenced code blocks'
@@ -191,9 +199,9 @@ complete -c arborfs -n "__fish_seen_subcommand_from restore" -f -a '(__arborfs_t
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l repair -d 'Repair what can be repaired, after making a copy'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l dry-run -d 'Only report what --repair would do'
 complete -c arborfs -n "__fish_seen_subcommand_from doctor" -l force -d 'Also repair sessions that may be live'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands changes tail wait resume append branch label title tag summary fork rewind protect; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands changes export open tail wait resume append branch label title tag summary fork rewind protect; and __arborfs_has_given 0" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from context text branch label fork; and __arborfs_has_given 1" -f -k -a '(__arborfs_entries)'
-complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands changes tail wait resume append branch label title tag summary fork rewind protect" -f
+complete -c arborfs -n "__fish_seen_subcommand_from show tree context text files commands changes export open tail wait resume append branch label title tag summary fork rewind protect" -f
 complete -c arborfs -n "__fish_seen_subcommand_from rm doctor du" -f -k -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from checkpoint" -a '(__arborfs_sessions)'
 complete -c arborfs -n "__fish_seen_subcommand_from completion" -f -a 'bash zsh fish'

@@ -4,11 +4,12 @@ import json
 import random
 import re
 import shutil
+import subprocess
 
 from cases_stats import copies
 from cases_utf8 import STORES, STRING, change_store
-from mounting import Skip, equal, variants
-from pages import browser, crawl, opened
+from mounting import Skip, equal, needs, variants
+from pages import Page, browser, crawl, driven, opened
 
 SAMPLES = ("omp", "pi", "opal", "opencode", "claude", "codex", "goat")
 # Each sets `owned` on the root element where it runs.
@@ -179,3 +180,112 @@ def test_a_browser_opens_every_kind_of_page_in_silence(case):
             dom, said = opened(case.new_path("browser"), path)
             assert "has-script" in dom, (path, said[-2000:])
             assert "CONSOLE" not in said and "Refused" not in said, (path, said[-3000:])
+
+
+@needs("chromedriver")
+def test_the_keyboard_finds_folds_and_goes_on(case):
+    """j and k go from entry to entry, / finds and hides the rest, Escape shows all again, f folds; without the mouse."""
+    with mounted(case, copies(case)) as mount, driven(case.new_path("browser")) as page:
+        path = next(mount.path.glob("by-id/019c65b8*")).resolve() / "transcript.html"
+        page.open(path)
+        page.press("jj")
+        second = page.run("document.activeElement.id")
+        page.press("j")
+        third = page.run("document.activeElement.id")
+        ids = [article[0] for article in Page(path).articles]
+        equal(ids.index(third), ids.index(second) + 1)
+        page.press("k")
+        equal(page.run("document.activeElement.id"), second)
+        page.press("/goroutine")
+        equal(page.run("document.activeElement.id"), "find")
+        shown = "[...document.querySelectorAll('article')].filter(e => e.offsetParent).length"
+        while page.run(shown) == len(ids):
+            pass  # the search begins when typing pauses
+        assert 0 < page.run(shown) < len(ids)
+        page.press("\ue00c")  # Escape
+        equal(page.run(shown), len(ids))
+        opened_now = page.run("document.querySelectorAll('main details[open]').length")
+        page.press("f")
+        assert page.run("document.querySelectorAll('main details[open]').length") != opened_now
+        equal(page.run("getComputedStyle(document.querySelector('article .tools')).display !== 'none'"), True)
+        page.run("document.getElementById('show-tools').click()")
+        equal(page.run("getComputedStyle(document.querySelector('article .tools')).display"), "none")
+
+
+def bytes_of(path):
+    """The content of a file; None if it cannot be read, as an image whose blob is missing."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def exported(case, stores, *words):
+    return case.arborfs("export", *stores, *words).stdout.decode()
+
+
+def test_an_export_is_one_file(case):
+    """As a page it needs nothing else: no link leads out of it but to the web, images are inside, all branches and
+    sub-agents too if they are wanted; as Markdown, JSON and ATIF it is what the mount shows."""
+    samples = copies(case)
+    stores = [word for agent in SAMPLES for word in ("--store", f"{agent}={samples / agent}")]
+    file = case.new_path("page.html")
+    with mounted(case, samples) as mount:
+        for link in mount.path.glob("by-id/*"):
+            session = link.resolve()
+            case.arborfs("export", *stores, link.name, "--all-branches", "--with-children", "-o", file)
+            page = Page(file)
+            page.check()
+            for address in page.links:
+                assert address.startswith(("#", "http://", "https://", "mailto:", "data:image/")), (link, address[:100])
+                assert address[0] != "#" or address[1:] in page.ids, (link, address)
+            shown = {article[0] for article in page.articles}
+            wanted = {article[0] for path in session.glob("branches/*/transcript.html") for article in Page(path).articles}
+            assert wanted <= shown, (link, wanted - shown)
+            children = list(session.glob("children/*/transcript.html"))
+            equal(sum(name.startswith("s") for name in shown), sum(len(Page(path).articles) for path in children), link)
+            assert len(page.images) >= len(set(filter(None, map(bytes_of, session.glob("images/*"))))), link
+            transcript = (session / "transcript.md").read_text()
+            equal(exported(case, stores, link.name, "--markdown"), re.sub(r"(?m)^!\[image \d+\]\(images/.*\n\n", "", transcript))
+            equal(json.loads(exported(case, stores, link.name, "--atif")),
+                  json.loads((session / "trajectory.json").read_text()))
+            document = json.loads(exported(case, stores, link.name, "--json", "--all-branches"))
+            equal(document["session"], json.loads((session / "session.json").read_text()))
+            equal(document["entries"], [json.loads(entry.read_text()) for entry in sorted(session.glob("entries/*"))])
+
+
+def test_a_failed_export_leaves_the_file_as_it_was(case):
+    """Where no file can be written, and of a session that is not there: a sentence, and nothing else."""
+    samples = copies(case)
+    file = case.new_path("page.html")
+    file.write_text("before")
+    done = case.arborfs("export", "--store", f"omp={samples / 'omp'}", "nothing", "-o", file, check=False)
+    equal((done.returncode, file.read_text()), (1, "before"))
+    done = case.arborfs("export", "--store", f"omp={samples / 'omp'}", "019c65b8", "-o", "/proc/page.html", check=False)
+    equal(done.returncode, 1)
+    assert b"/proc" in done.stderr or b"permitted" in done.stderr or b"No such" in done.stderr, done.stderr
+    equal([path.name for path in file.parent.iterdir() if path.name.startswith(".") and "page" in path.name], [])
+
+
+def test_open_takes_the_page_of_a_mount_else_makes_one(case):
+    """With a mount that shows the session, the path of its page there; else a page in the user's cache, which nobody
+    else reads; xdg-open gets that path. Without a session, index.html of a mount."""
+    samples = copies(case)
+    store = ["--store", f"omp={samples / 'omp'}"]
+    programs = case.new_path("programs")
+    programs.mkdir()
+    (programs / "xdg-open").write_text(f'#!/bin/sh\necho "opened $1" > {programs}/opened\n')
+    (programs / "xdg-open").chmod(0o755)
+    environment = {"PATH": f"{programs}:{case.environment['PATH']}", "DISPLAY": ":0",
+                   "XDG_CACHE_HOME": str(case.new_path("cache"))}
+    case.environment.update(environment)
+    path = case.arborfs("open", *store, "019c65b8").stdout.decode().strip()
+    assert path.startswith(environment["XDG_CACHE_HOME"]), path
+    equal(subprocess.run(["stat", "-c", "%a", path], capture_output=True, check=True).stdout, b"600\n")
+    Page(path).check()
+    equal((programs / "opened").read_text(), f"opened {path}\n")
+    with case.mount(agent_dir=samples / "omp") as mount:
+        path = case.arborfs("open", *store, "019c65b8").stdout.decode().strip()
+        assert path.startswith(str(mount.path / "projects")) and path.endswith("/transcript.html"), path
+        equal((programs / "opened").read_text(), f"opened {path}\n")
+        assert case.arborfs("open").stdout.decode().strip().endswith("/index.html")

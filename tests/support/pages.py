@@ -1,12 +1,15 @@
 """Reads the HTML pages of a mount: their elements, links and texts, and what a browser makes of them."""
 
 import base64
+import contextlib
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import urllib.parse
+import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -26,6 +29,7 @@ ELEMENTS = {
     "rect": {"x", "y", "width", "height"}, "text": {"x", "y", "text-anchor"},
 }
 EVERYWHERE = {"class", "id", "aria-label", "data-item"}
+IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp|bmp|avif|svg\+xml);base64,[A-Za-z0-9+/=]*$")
 ADDRESS = re.compile(r"(https?://|mailto:)", re.I)
 
 
@@ -37,6 +41,7 @@ class Page(HTMLParser):
         self.path = Path(path)
         self.elements, self.links, self.ids, self.articles = [], [], [], []
         self.scripts, self.policy, self.text, self._open = [], "", [], []
+        self.images = set()  # that are in the page itself
         self.feed(self.path.read_text(encoding="utf-8"))
         self.close()
 
@@ -45,6 +50,8 @@ class Page(HTMLParser):
         assert len(attributes) == len(attrs), f"{self.path}: an attribute twice in {tag}: {attrs}"
         self.elements.append((tag, attributes))
         self.links += [attributes[name] for name in ("href", "src") if name in attributes]
+        if tag == "img" and IMAGE.match(attributes["src"]):
+            self.images.add(attributes["src"])
         if "id" in attributes:
             self.ids.append(attributes["id"])
         if attributes.get("http-equiv") == "Content-Security-Policy":
@@ -78,7 +85,7 @@ class Page(HTMLParser):
             assert f"'sha256-{digest}'" in self.policy, f"{self.path}: a {kind} that the policy does not name"
         for link in self.links:
             split = urllib.parse.urlsplit(link)
-            assert not split.scheme or ADDRESS.match(link), f"{self.path}: {link}"
+            assert not split.scheme or ADDRESS.match(link) or link in self.images, f"{self.path}: {link[:200]}"
             assert split.scheme or not split.netloc, f"{self.path}: {link}"
         assert "default-src 'none'" in self.policy and "unsafe" not in self.policy, self.policy
 
@@ -123,3 +130,54 @@ def opened(folder, page):
          "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", f"file://{urllib.parse.quote(str(page))}"],
         capture_output=True, timeout=120, check=True)
     return done.stdout.decode(), done.stderr.decode()
+
+
+class Driven:
+    """A page in a browser that is driven from outside (WebDriver)."""
+
+    def __init__(self, base, session):
+        self._base, self._session = base, session
+
+    def _call(self, method, path, body=None):
+        request = urllib.request.Request(f"{self._base}/session/{self._session}{path}", method=method,
+                                         data=None if body is None else json.dumps(body).encode(),
+                                         headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            return json.load(answer)["value"]
+
+    def open(self, page):
+        self._call("POST", "/url", {"url": f"file://{urllib.parse.quote(str(page))}"})
+
+    def run(self, script):
+        """The value of a JavaScript expression."""
+        return self._call("POST", "/execute/sync", {"script": f"return {script}", "args": []})
+
+    def press(self, keys):
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def close(self):
+        self._call("DELETE", "")
+
+
+@contextlib.contextmanager
+def driven(folder):
+    """A browser window of 1000 by 900 pixels for an own profile."""
+    server = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        port = next(found[1] for line in server.stdout if (found := re.search(r"successfully on port (\d+)", line)))
+        base = f"http://127.0.0.1:{port}"
+        wanted = {"browserName": "chrome", "goog:chromeOptions": {
+            "binary": browser(), "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                                          "--window-size=1000,900", f"--user-data-dir={folder}"]}}
+        request = urllib.request.Request(f"{base}/session", headers={"Content-Type": "application/json"},
+                                         data=json.dumps({"capabilities": {"alwaysMatch": wanted}}).encode())
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            page = Driven(base, json.load(answer)["value"]["sessionId"])
+        try:
+            yield page
+        finally:
+            page.close()
+    finally:
+        server.kill()
+        server.wait()

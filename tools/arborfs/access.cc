@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/suggestion.h"
+#include "core/entry/names.h"
 #include "core/entry/text.h"
 #include "core/entry/tree.h"
 #include "core/json/document.h"
@@ -360,6 +361,18 @@ Result<Ordinal> find_entry(const Session& session, const std::string& spelled) {
   }
   auto found = find_target(guard.index(), spelled);
   return found ? found : about_entry(guard, spelled, found.error());
+}
+
+Result<Ordinal> find_branch(const Session& session, const std::string& spelled) {
+  {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    const LogIndex& index = guard.index();
+    const auto tip = names::leading_ordinal(spelled);
+    if (tip && *tip != kNoEntry && *tip <= index.size() && names::branch_stem(index, *tip) == spelled) {
+      return *tip;
+    }
+  }
+  return find_entry(session, spelled == "current" ? "" : spelled);
 }
 
 WriteSettings write_settings(const CommandLine& line) {

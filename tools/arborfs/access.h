@@ -71,6 +71,8 @@ Result<std::optional<Ordinal>> word_meant(const Session::Guard& guard, const std
 /// The entry that the user names, as find_by_word and find_target. "" and "leaf" name the leaf, which is kNoEntry if
 /// the log has none. Errors: not_found.
 Result<Ordinal> find_entry(const Session& session, const std::string& spelled);
+/// The last entry of the branch that the user names: as in branches/, else as find_entry. "" names the current one.
+Result<Ordinal> find_branch(const Session& session, const std::string& spelled);
 
 /// The write settings of the command line. `force` also allows writes to live sessions.
 WriteSettings write_settings(const CommandLine& line);

@@ -63,7 +63,12 @@ struct CommandLine {
   std::string entry;                  // context, text, append, branch, label, fork
   bool all = false;                   // tail, protect
   bool code = false;                  // text
-  std::string branch;                 // text, files, commands, changes
+  std::string branch;                 // text, export, files, commands, changes
+  bool all_branches = false;          // export, as the next ones; `children` too
+  bool html = false;
+  bool markdown = false;
+  bool atif = false;
+  std::string output;  // a file; "" for standard output
 
   std::optional<std::string> words;       // a message, a branch's summary, a label, a title (fork, new too)
   std::string file;                       // append; "-" for standard input

@@ -298,6 +298,10 @@ void Grammar::add_session_readers() {
            "Only those on the branch that ends at this entry; default: on all branches");
   add_work("changes", run_changes, "Print what the edit tools of a session changed in files, as a diff",
            "What was changed on the branch that ends at this entry; default: the current one");
+  add_export();
+  CLI::App* open = add_with_store("open", run_open, "Open the page of a session, or that of all sessions, in a browser",
+                                  Access::look);
+  open->add_option("SESSION", into_.session, kSessionHelp)->option_text(" ")->check(needs("a session"));
 }
 
 CLI::Option* Grammar::add_branch(CLI::App* sub, const char* help) {
@@ -308,6 +312,22 @@ void Grammar::add_work(const char* name, RunVerb run, const char* help, const ch
   CLI::App* sub = coloured(add_with_session(name, run, help, Access::look));
   add_branch(sub, branch_help);
   sub->add_flag("-c,--children", into_.children, "Count what the sessions did that it started, however deep");
+}
+
+void Grammar::add_export() {
+  CLI::App* sub =
+      add_with_session("export", run_export, "Write a session as one file, to show and to share", Access::look);
+  CLI::Option* html = sub->add_flag("--html", into_.html, "A page for a browser, images and all (the default)");
+  CLI::Option* markdown = sub->add_flag("--markdown", into_.markdown, "The transcript")->excludes(html);
+  CLI::Option* atif =
+      sub->add_flag("--atif", into_.atif, "A trajectory in the format ATIF-v1.7")->excludes(html, markdown);
+  sub->get_option("--json")->excludes(html, markdown, atif);
+  CLI::Option* branch = add_branch(sub, "Take the branch that ends at this entry, such as show names it");
+  sub->add_flag("--all-branches", into_.all_branches, "Take all branches")->excludes(branch, atif);
+  sub->add_flag("--with-children", into_.children, "With the sub-agents")->excludes(atif, "--json");
+  sub->add_option("-o,--output", into_.output, "Write to this file, which is there once it is whole")
+      ->option_text("FILE")
+      ->check(needs("a file"));
 }
 
 void Grammar::add_resume() {

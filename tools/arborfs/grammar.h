@@ -43,6 +43,7 @@ class Grammar {
   void add_reading();
   void add_session_readers();
   void add_resume();
+  void add_export();
   CLI::App* durable(CLI::App* sub);
   CLI::App* add_change(const char* name, RunVerb run, const char* help);
   void add_words(CLI::App* sub, const char* name, const char* help);

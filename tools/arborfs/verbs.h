@@ -17,6 +17,8 @@ int run_text(const CommandLine& line, Terminal& io);
 int run_files(const CommandLine& line, Terminal& io);
 int run_commands(const CommandLine& line, Terminal& io);
 int run_changes(const CommandLine& line, Terminal& io);
+int run_export(const CommandLine& line, Terminal& io);
+int run_open(const CommandLine& line, Terminal& io);
 int run_tail(const CommandLine& line, Terminal& io);
 int run_wait(const CommandLine& line, Terminal& io);
 int run_search(const CommandLine& line, Terminal& io);

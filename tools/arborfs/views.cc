@@ -180,19 +180,6 @@ Error no_entry_in(const Session& session) {
                                                               : "the session has no entries"};
 }
 
-/// The last entry of the branch that the user names: as in branches/, else as find_entry. "" names the current one.
-Result<Ordinal> find_branch(const Session& session, const std::string& spelled) {
-  {
-    ASSIGN_OR_RETURN(const auto guard, session.read_index());
-    const LogIndex& index = guard.index();
-    const auto tip = names::leading_ordinal(spelled);
-    if (tip && *tip != kNoEntry && *tip <= index.size() && names::branch_stem(index, *tip) == spelled) {
-      return *tip;
-    }
-  }
-  return find_entry(session, spelled == "current" ? "" : spelled);
-}
-
 /// What an entry says, without reasoning and calls of tools.
 constexpr std::array kSaid{TurnPart::Kind::text, TurnPart::Kind::tool_result};
 constexpr std::array kThought{TurnPart::Kind::reasoning};

@@ -1,0 +1,260 @@
+// export and open: a session as one file, and its page in a browser.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/entry/names.h"
+#include "core/entry/people_path.h"
+#include "core/entry/views.h"
+#include "core/json/base64.h"
+#include "core/json/document.h"
+#include "core/os/environment.h"
+#include "core/os/submounts.h"
+#include "core/os/temp_file.h"
+#include "core/views/conversation_page.h"
+#include "core/views/session_views.h"
+#include "core/views/trajectory.h"
+#include "tools/arborfs/access.h"
+#include "tools/arborfs/programs.h"
+#include "tools/arborfs/run.h"
+#include "tools/arborfs/verbs.h"
+
+namespace arborfs::cli {
+namespace {
+
+using ContentPtr = std::shared_ptr<const Content>;
+
+constexpr std::uint64_t kMostOfAnImage = std::uint64_t{8} << 20U;
+constexpr std::uint64_t kWritten = 1 << 20;
+constexpr mode_t kFileMode = 0666;
+
+/// The images of a session as data: addresses; "" for those that are too long or of no known type.
+ImageSource images_inside(const SessionPtr& session, const Catalog& catalog) {
+  return [session, &catalog](const ImageFiles::File& file) -> std::string {
+    static const std::map<std::string, std::string, std::less<>> kTypes = {
+        {"png", "image/png"}, {"jpg", "image/jpeg"},    {"jpeg", "image/jpeg"}, {"gif", "image/gif"},
+        {"bmp", "image/bmp"}, {"svg", "image/svg+xml"}, {"webp", "image/webp"}, {"avif", "image/avif"}};
+    const auto type = kTypes.find(file.extension);
+    if (type == kTypes.end()) {
+      return "";
+    }
+    const auto image = make_view(*session, item_views::image, file.at, catalog);
+    if (!image || image->content->size() > kMostOfAnImage) {
+      return "";
+    }
+    const auto bytes = image->content->read_all();
+    return bytes ? "data:" + type->second + ";base64," + json::encode_base64(*bytes) : "";
+  };
+}
+
+/// A page of its own. The pages of sub-agents within it have ids of their own.
+class AlonePage {
+ public:
+  AlonePage(const CommandLine& line, const Catalog& catalog) : line_(line), catalog_(catalog) {}
+
+  PagePlace place_of(const SessionPtr& session) {
+    PagePlace place;
+    place.is_alone = true;
+    place.images = images_inside(session, catalog_);
+    place.branches = line_.all_branches ? PagePlace::Branches::inside : PagePlace::Branches::none;
+    place.id_prefix = pages_ == 0 ? "" : "s" + std::to_string(pages_) + "-";
+    ++pages_;
+    if (line_.children) {
+      place.started = started_by(*catalog_.view(), *session);
+      place.inside = [this](const StartedSession& one) -> std::optional<PagePlace> {
+        return one.session->refresh(Depth::details) ? std::optional(place_of(one.session)) : std::nullopt;
+      };
+    }
+    return place;
+  }
+
+ private:
+  const CommandLine& line_;
+  const Catalog& catalog_;
+  std::size_t pages_ = 0;
+};
+
+/// Adds the transcript of a branch, and with `children` those of the sessions that it started below headings.
+Result<void> add_markdown(const CommandLine& line, const Catalog& catalog, const SessionPtr& session,
+                          const std::vector<Ordinal>& ends, Content& content) {
+  for (const Ordinal end : ends) {
+    ASSIGN_OR_RETURN(const auto transcript, transcript_document(*session, end, ""));
+    if (ends.size() > 1) {
+      ASSIGN_OR_RETURN(const auto guard, session->read_index());
+      content.add_text("# Branch " + names::branch_stem(guard.index(), end) + "\n\n");
+    }
+    content.add_rendered(transcript->size(), [transcript] { return transcript->read_all(); });
+  }
+  if (line.children) {
+    for (const StartedSession& one : started_by(*catalog.view(), *session)) {
+      RETURN_IF_ERROR(one.session->refresh(Depth::details));
+      content.add_text("# Sub-agent " + names::encode(one.id) + "\n\n");
+      RETURN_IF_ERROR(add_markdown(line, catalog, one.session, {kNoEntry}, content));
+    }
+  }
+  return {};
+}
+
+/// {"session":…,"entries":[…]}: session.json and the records of the path, or all.
+Result<ContentPtr> json_of(const SessionPtr& session, Ordinal end, bool all, const Catalog& catalog) {
+  ASSIGN_OR_RETURN(const auto header, make_view(*session, *find_view("session.json"), 0, catalog));
+  ASSIGN_OR_RETURN(const auto text, header.content->read_all());
+  auto content = std::make_shared<Content>();
+  content->add_text("{\"session\":" + text + ",\"entries\":[");
+  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  std::vector<Ordinal> entries = all ? std::vector<Ordinal>() : people_entries(guard.index(), end);
+  for (Ordinal ordinal = 1; all && ordinal <= guard.index().size(); ++ordinal) {
+    entries.push_back(ordinal);
+  }
+  std::string_view before = "\n";
+  for (const Ordinal ordinal : entries) {
+    content->add_text(std::exchange(before, ",\n"));
+    RETURN_IF_ERROR(content->add_json(guard.log(), guard.index().entry(ordinal).offset, guard.index().length(ordinal)));
+  }
+  content->add_text("\n]}\n");
+  return ContentPtr(content);
+}
+
+/// The ends of the branches that are exported, that of the leaf first; kNoEntry alone for a session without entries.
+Result<std::vector<Ordinal>> ends_of(const CommandLine& line, const Session& session) {
+  ASSIGN_OR_RETURN(const Ordinal end, find_branch(session, line.branch));
+  std::vector<Ordinal> ends = {end};
+  if (line.all_branches) {
+    ASSIGN_OR_RETURN(const auto guard, session.read_index());
+    for (const Ordinal other : conversation_ends(guard.index(), end)) {
+      if (other != end) {
+        ends.push_back(other);
+      }
+    }
+  }
+  return ends;
+}
+
+Result<ContentPtr> document_of(const CommandLine& line, const Opened& opened, AlonePage& page) {
+  const SessionPtr& session = opened.of.session;
+  ASSIGN_OR_RETURN(const auto ends, ends_of(line, *session));
+  if (line.atif) {
+    return trajectory(*session, ends.front(), started_by(*opened.catalog->view(), *session));
+  }
+  if (line.json) {
+    return json_of(session, ends.front(), line.all_branches, *opened.catalog);
+  }
+  if (line.markdown) {
+    auto content = std::make_shared<Content>();
+    RETURN_IF_ERROR(add_markdown(line, *opened.catalog, session, ends, *content));
+    return ContentPtr(content);
+  }
+  return conversation_page(*session, ends.front(), page.place_of(session));
+}
+
+/// Writes a file that has its name once it is whole. Errors: those of the disk.
+Result<void> write_file(const std::string& path, mode_t mode, const Content& content) {
+  const std::filesystem::path at(path);
+  const std::string folder = at.has_parent_path() ? at.parent_path().string() : ".";
+  ASSIGN_OR_RETURN(const auto dir, Dir::open_root(folder));
+  ASSIGN_OR_RETURN(const auto file, TempFile::create(Disk::real(), dir, mode));
+  for (std::uint64_t offset = 0; offset < content.size(); offset += kWritten) {
+    ASSIGN_OR_RETURN(const auto piece, content.read(offset, kWritten));
+    RETURN_IF_ERROR(file->write(piece));
+  }
+  RETURN_IF_ERROR(file->finish(true));
+  return file->publish(dir, at.filename().string(), Disk::Existing::replace);
+}
+
+}  // namespace
+
+int run_export(const CommandLine& line, Terminal& io) {
+  const auto opened = open_session(line, Depth::details, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  AlonePage page(line, *opened->catalog);
+  const auto document = document_of(line, *opened, page);
+  if (!document) {
+    return fail(io, document.error());
+  }
+  const auto written = line.output.empty() || line.output == "-" ? write_content(**document, Form{}, io)
+                                                                 : write_file(line.output, kFileMode, **document);
+  return written ? kDone : fail(io, written.error());
+}
+
+namespace {
+
+/// True if a mount shows the store.
+bool shows(const std::string& mount, const Store& store) {
+  std::ifstream file(mount + "/status.json");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  json::Document status;
+  const json::Value* const stores = json::parse(text, status) ? json::member(status, "stores") : nullptr;
+  return stores != nullptr && stores->IsArray() &&
+         std::any_of(stores->Begin(), stores->End(), [&](const json::Value& one) {
+           return json::text_member(one, "place") == store.paths().agent_dir;
+         });
+}
+
+/// The page of a session in a mount that shows it; "" if none does.
+std::string page_in_mount(const std::set<std::string>& mounts, const Session& session, const std::string& id) {
+  for (const std::string& mount : mounts) {
+    if (!shows(mount, session.store())) {
+      continue;
+    }
+    std::error_code error;
+    const auto link = std::filesystem::path(mount) / "by-id" / names::encode(id);
+    const auto target = std::filesystem::read_symlink(link, error);
+    if (!error) {
+      return ((link.parent_path() / target).lexically_normal() / "transcript.html").string();
+    }
+  }
+  return "";
+}
+
+/// A page of its own, where no mount shows the session: in a folder that only the user reads.
+Result<std::string> page_in_cache(const CommandLine& line, const Opened& opened) {
+  const std::string cache = environment_variable("XDG_CACHE_HOME");
+  const auto folder =
+      std::filesystem::path(cache.empty() ? environment_variable("HOME") + "/.cache" : cache) / "arborfs" / "pages";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  AlonePage page(line, *opened.catalog);
+  ASSIGN_OR_RETURN(const auto document, document_of(line, opened, page));
+  const std::string path = (folder / (names::encode(opened.of.id, 200) + ".html")).string();
+  RETURN_IF_ERROR(write_file(path, 0600, *document));
+  return path;
+}
+
+int show_page(const std::string& path, Terminal& io) {
+  const std::string browser = find_program(io, "xdg-open");
+  const bool has_display = io.env("DISPLAY") || io.env("WAYLAND_DISPLAY") || io.env("BROWSER");
+  io.out << path << "\n";
+  io.out.flush();
+  return browser.empty() || !has_display ? kDone : fail(io, become(browser, {"xdg-open", path}));
+}
+
+}  // namespace
+
+int run_open(const CommandLine& line, Terminal& io) {
+  auto mounts = mount_points_of("fuse.arborfs");
+  for (const std::string& silent : FolderPulse().silent(mounts)) {
+    mounts.erase(silent);
+  }
+  if (line.session.empty()) {
+    return mounts.empty()
+               ? fail(io, {Errc::not_found, "nothing is mounted: run `arborfs mount ~/sessions`, or name a session"})
+               : show_page(*mounts.begin() + "/index.html", io);
+  }
+  const auto opened = open_session(line, Depth::details, io);
+  if (!opened) {
+    return fail(io, opened.error());
+  }
+  const std::string mounted = page_in_mount(mounts, *opened->of.session, opened->of.id);
+  const auto path = mounted.empty() ? page_in_cache(line, *opened) : Result<std::string>(mounted);
+  return path ? show_page(*path, io) : fail(io, path.error());
+}
+
+}  // namespace arborfs::cli
