@@ -55,7 +55,8 @@ std::string words_of(const ShownAt& place) {
 }
 
 std::string bar(std::string_view hint) {
-  return "<div class=\"bar\" role=\"search\"><span class=\"needs-script\"><input type=\"search\" id=\"find\" aria-label=\"" +
+  return "<div class=\"bar\" role=\"search\"><span class=\"needs-script\"><input type=\"search\" id=\"find\" "
+         "aria-label=\"" +
          std::string(hint) +
          "\" placeholder=\"find ( / )\"> <output id=\"found\"></output> "
          "<button type=\"button\" id=\"theme\">light or dark</button></span></div>\n";
@@ -66,27 +67,23 @@ struct Listed {
   std::int64_t time_ms;
 };
 
-std::string row_of(const CatalogView& view, const Listed& one, const std::map<std::string, stats::Row>& use) {
+std::string row_of(const CatalogView& view, const Listed& one) {
   const Session& session = *one.place->session();
   const std::string day = local_time(one.time_ms, "%Y-%m-%d %H:%M");
   std::string tags;
   for (const std::string& tag : tags_of(session, *session.noted())) {
     tags += (tags.empty() ? "" : ", ") + tag;
   }
-  const auto found = use.find(view.id_of(*one.place));
   std::string out = "<tr data-item=\"" + text(one.place->project->name) + "\"><td>" + text(day) +
                     "</td><td><a href=\"" + html::path(view.path_of(*one.place)) + "/transcript.html\">" +
                     text(words_of(*one.place)) + "</a></td><td>" + text(session.agent()) + "</td><td>" + text(tags) +
                     "</td>";
-  out += use.empty()          ? ""
-         : found == use.end() ? "<td></td><td></td>"
-                              : number_cell(all_tokens(found->second)) + cost_cell(found->second);
   return out + "</tr>\n";
 }
 
 }  // namespace
 
-std::string index_page(const CatalogView& view, const std::map<std::string, stats::Row>& use) {
+std::string index_page(const CatalogView& view) {
   std::size_t sessions = 0;
   std::string sections;
   for (const ProjectPtr& project : view.projects) {
@@ -99,17 +96,16 @@ std::string index_page(const CatalogView& view, const std::map<std::string, stat
     std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.time_ms > b.time_ms; });
     sessions += all.size();
     sections += "<section data-group>\n<h2>" + text(project->cwd.empty() ? project->name : project->cwd) +
-                "</h2>\n<table><thead><tr><th>last written</th><th>session</th><th>agent</th><th>tags</th>" +
-                (use.empty() ? "" : "<th>tokens</th><th>cost in $</th>") + "</tr></thead><tbody>\n";
+                "</h2>\n<table><thead><tr><th>last written</th><th>session</th><th>agent</th><th>tags</th></tr></thead>"
+                "<tbody>\n";
     for (const Listed& one : all) {
-      sections += row_of(view, one, use);
+      sections += row_of(view, one);
     }
     sections += "</tbody></table>\n</section>\n";
   }
   std::string out = html::page_begin({"Sessions", "wide"}) +
                     "<header class=\"top\">\n<h1>Sessions</h1>\n<p class=\"facts\">" + counted(sessions, "session") +
                     " in " + counted(view.projects.size(), "project") +
-                    (use.empty() ? ". Costs are shown here once stats.html was opened." : "") +
                     "</p>\n<nav aria-label=\"Other pages\"><ul class=\"links\"><li><a href=\"stats.html\">tokens and "
                     "money</a></li></ul></nav>\n</header>\n";
   out += bar("Find sessions by words, project, agent, tag or day");
@@ -150,7 +146,16 @@ std::string chart(const std::vector<stats::Row>& rows, std::string_view label, d
   return out + "</svg></figure>\n";
 }
 
-std::string table(const stats::Stats& stats, stats::By by) {
+/// The name of a row; of a session its words with a link.
+std::string name_cell(const CatalogView& view, const std::string& name, stats::By by) {
+  const auto found = by == stats::By::session ? view.named(name) : nullptr;
+  const auto place = found == nullptr ? view.where.end() : view.where.find(found->number());
+  return place == view.where.end() ? text(visible_line(name, kIndexWords))
+                                   : "<a href=\"" + html::path(view.path_of(place->second)) + "/transcript.html\">" +
+                                         text(words_of(place->second)) + "</a>";
+}
+
+std::string table(const CatalogView& view, const stats::Stats& stats, stats::By by) {
   const std::string name(stats::kByNames.at(static_cast<std::size_t>(by)));
   auto rows = stats.rows(by);
   const std::size_t all = rows.size();
@@ -161,8 +166,8 @@ std::string table(const stats::Stats& stats, stats::By by) {
   std::string out = "<section data-group>\n<h2>By " + name + "</h2>\n<table><thead><tr><th>" + name +
                     "</th><th>messages</th><th>tokens</th><th>cost in $</th></tr></thead><tbody>\n";
   for (const stats::Row& row : rows) {
-    out += "<tr data-item=\"" + name + "\"><td>" + text(visible_line(row.name, kIndexWords)) + "</td>" +
-           number_cell(row.messages) + number_cell(all_tokens(row)) + cost_cell(row) + "</tr>\n";
+    out += "<tr data-item=\"" + name + "\"><td>" + name_cell(view, row.name, by) + "</td>" + number_cell(row.messages) +
+           number_cell(all_tokens(row)) + cost_cell(row) + "</tr>\n";
   }
   return out + "</tbody></table>\n" +
          (all > rows.size()
@@ -173,7 +178,7 @@ std::string table(const stats::Stats& stats, stats::By by) {
 
 }  // namespace
 
-std::string stats_page(const stats::Stats& stats) {
+std::string stats_page(const CatalogView& view, const stats::Stats& stats) {
   const stats::Row& total = stats.total();
   auto days = stats.rows(stats::By::day);
   if (days.size() > kMostDays) {
@@ -202,7 +207,7 @@ std::string stats_page(const stats::Stats& stats) {
                [](const stats::Row& row) { return std::isnan(row.usage.cost) ? 0.0 : row.usage.cost; });
   for (const stats::By by :
        {stats::By::day, stats::By::project, stats::By::model, stats::By::agent, stats::By::session}) {
-    out += table(stats, by);
+    out += table(view, stats, by);
   }
   return out + "</main>\n" + html::page_end(false);
 }

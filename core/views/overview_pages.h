@@ -1,7 +1,6 @@
 // index.html and stats.html at the root of a mount: all sessions, and what they cost. Any thread.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "core/session/catalog_view.h"
@@ -9,11 +8,10 @@
 
 namespace arborfs {
 
-/// All sessions by project, newest first, without reading a log. `use`: what each has cost, by Counted::id; empty if
-/// that was not summed up yet.
-std::string index_page(const CatalogView& view, const std::map<std::string, stats::Row>& use);
+/// All sessions by project, newest first, without reading a log.
+std::string index_page(const CatalogView& view);
 
 /// Tokens and money by day, project, model, agent and session.
-std::string stats_page(const stats::Stats& stats);
+std::string stats_page(const CatalogView& view, const stats::Stats& stats);
 
 }  // namespace arborfs

@@ -146,29 +146,23 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kSentenceCharacters = 8192;
 
-/// The texts and the rows of sessions.
-struct Sums {
-  decltype(ShownStats::texts) texts;
-  decltype(ShownStats::by_session) by_session;
-};
+using Texts = decltype(ShownStats::texts);
 
-Result<Sums> sums_of(const Catalog& catalog, const Hanging& hanging) {
-  auto counted = all_counted(*catalog.view());
+Result<Texts> texts_of(const Catalog& catalog, const Hanging& hanging) {
+  const auto view = catalog.view();
+  auto counted = all_counted(*view);
   std::erase_if(counted, [&](const Counted& of) { return catalog.is_in(*of.session, hanging); });
   Options options;
   ASSIGN_OR_RETURN(const Stats found, gather(std::move(counted), options));
-  Sums sums;
+  Texts texts;
   for (std::size_t at = 0; at < kShown.size(); ++at) {
-    sums.texts.at(at) = tsv(found, kShown.at(at));
+    texts.at(at) = tsv(found, kShown.at(at));
     for (const auto& [submount, sentence] : hanging.submounts) {
-      sums.texts.at(at) += "# Not counted: " + visible_line(sentence, kSentenceCharacters) + "\n";
+      texts.at(at) += "# Not counted: " + visible_line(sentence, kSentenceCharacters) + "\n";
     }
   }
-  sums.texts.at(kStatsPage) = stats_page(found);
-  for (Row& row : found.rows(By::session)) {
-    sums.by_session.emplace(row.name, row);
-  }
-  return sums;
+  texts.at(kStatsPage) = stats_page(*view, found);
+  return texts;
 }
 
 bool is_fresh(const ShownStats& made, Catalog& catalog) {
@@ -203,10 +197,8 @@ Result<ShownStatsPtr> RecentStats::run(Catalog& catalog) {
   ShownStats made;
   made.begun = Clock::now();
   made.sequence = catalog.feed().last_sequence();
-  ASSIGN_OR_RETURN(auto sums,
-                   catalog.beside_hanging<Sums>([&catalog](const auto& hanging) { return sums_of(catalog, hanging); }));
-  made.texts = std::move(sums.texts);
-  made.by_session = std::move(sums.by_session);
+  ASSIGN_OR_RETURN(made.texts, catalog.beside_hanging<Texts>(
+                                   [&catalog](const auto& hanging) { return texts_of(catalog, hanging); }));
   made.ended = Clock::now();
   return keep(std::move(made));
 }

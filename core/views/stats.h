@@ -142,7 +142,6 @@ inline constexpr std::size_t kStatsPage = kShown.size();
 struct ShownStats {
   std::uint32_t version = 0;                      // differs where the texts differ; never reused
   std::array<std::string, kStatsPage + 1> texts;  // as kShown, and the page
-  std::map<std::string, Row> by_session;          // by Counted::id
   std::int64_t made_ns = 0;                       // of this version
   std::uint64_t sequence = 0;                     // of the change feed before the logs were read
   std::chrono::steady_clock::time_point begun;

@@ -107,8 +107,10 @@ Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind)
     text = operations_text(grouped_operations(all));
     mtime_ns = all.empty() ? state.mounted_ns : all.back().time_ms * 1'000'000;
   } else if (kind == Kind::index_page) {
-    const auto sums = state.stats.known();
-    text = index_page(*state.catalog.view(), sums ? sums->by_session : decltype(sums->by_session)());
+    const auto view = state.catalog.view();
+    text = index_page(*view);
+    const auto newest = view->recent(1);
+    mtime_ns = newest.empty() ? state.mounted_ns : newest.front()->mtime_ns();
   } else {
     const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
     ASSIGN_OR_RETURN(text, beside_hanging<std::string>(state, call, present));
