@@ -1,5 +1,6 @@
 #include "core/base/simd_classify.h"
 
+#include <cstring>
 #include <vector>
 
 #ifdef __x86_64__
@@ -106,6 +107,20 @@ void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* ma
       last &= (std::uint64_t{1} << rest) - 1;
     }
   }
+}
+
+/// Marks whole blocks; the rest of the text once nothing else is left, from a copy that has padding.
+void ByteSearch::mark_from(std::size_t at) {
+  const std::string_view rest = text_.substr(at, marks_.size() * kMarkedBytes);
+  const std::size_t whole = rest.size() / kMarkedBytes * kMarkedBytes;
+  begin_ = at;
+  end_ = at + (whole > 0 ? whole : rest.size());
+  if (whole > 0) {
+    return mark(rest.substr(0, whole), set_, marks_.data());
+  }
+  std::array<char, kMarkedBytes> copied;
+  std::memcpy(copied.data(), rest.data(), rest.size());
+  mark(std::string_view(copied.data(), rest.size()), set_, marks_.data());
 }
 
 template std::span<const Marker<1>> markers();

@@ -2,7 +2,9 @@
 // them. Pure functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -89,6 +91,40 @@ using Marks = std::array<std::uint64_t, kCount>;
 /// must have room for marks_for(text.size()) elements. Instantiated for one and two sets.
 template <std::size_t kCount>
 void mark(std::string_view text, const ByteSets<kCount>& sets, Marks<kCount>* marks);
+
+/// Finds the bytes of a set in a text from its start to its end, and looks at each byte once. The text needs no
+/// padding; it and the set outlive the search.
+class ByteSearch {
+ public:
+  ByteSearch(std::string_view text, const ByteSets<1>& set) : text_(text), set_(set) {}
+  /// The place of the first one from `at` on; the size of the text if there is none. `at` must not be below that of an
+  /// earlier call.
+  std::size_t next(std::size_t at) {
+    for (;;) {
+      if (at >= end_) {
+        if (at >= text_.size()) {
+          return text_.size();
+        }
+        mark_from(at);
+      }
+      const std::size_t block = (at - begin_) / kMarkedBytes;
+      const std::uint64_t left = marks_[block][0] >> ((at - begin_) % kMarkedBytes);
+      if (left != 0) {
+        return at + static_cast<std::size_t>(std::countr_zero(left));
+      }
+      at = std::min(begin_ + (block + 1) * kMarkedBytes, end_);
+    }
+  }
+
+ private:
+  void mark_from(std::size_t at);
+
+  const std::string_view text_;
+  const ByteSets<1>& set_;
+  std::array<Marks<1>, 4> marks_;  // of the bytes in [begin_, end_)
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
 
 /// An implementation that marks `blocks` times 64 bytes.
 template <std::size_t kCount>

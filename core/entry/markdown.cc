@@ -56,49 +56,11 @@ bool is_rule(std::string_view text) {
          text.find_first_not_of(std::array{mark, ' ', '\t', '\0'}.data()) == std::string_view::npos;
 }
 
-/// What is_plain_markdown() makes of a character.
-enum class Class : std::uint8_t {
-  plain,
-  mark,  // may begin something that as_markdown() changes
-  run,   // the same if it stands there three times
-  dash,  // the same if the line has nothing else after it
-};
-constexpr auto kClasses = [] {
-  std::array<Class, 256> classes{};
-  for (const char c : std::string_view("<[#~=\\")) {
-    classes[static_cast<unsigned char>(c)] = Class::mark;
-  }
-  classes[static_cast<unsigned char>(':')] = Class::run;
-  classes[static_cast<unsigned char>('`')] = Class::run;
-  classes[static_cast<unsigned char>('-')] = Class::dash;
-  return classes;
-}();
-
-/// The place of the next character from `at` on that has a value other than zero in `table`; the end if there is
-/// none. Eight at a time; find_first_of() would call memchr() for each character.
-template <class Value>
-std::size_t next_special(const std::array<Value, 256>& table, std::string_view text, std::size_t at) {
-  const auto value_at = [&](std::size_t i) {
-    return static_cast<unsigned>(table[static_cast<unsigned char>(text[i])]);
-  };
-  while (text.size() - at >= 8 && (value_at(at) | value_at(at + 1) | value_at(at + 2) | value_at(at + 3) |
-                                   value_at(at + 4) | value_at(at + 5) | value_at(at + 6) | value_at(at + 7)) == 0) {
-    at += 8;
-  }
-  while (at < text.size() && value_at(at) == 0) {
-    ++at;
-  }
-  return at;
-}
-
+/// The characters that may begin something that as_markdown() changes: runs of them, or lines that have nothing else
+/// after them, if is_plain_markdown() says so.
+constexpr ByteSets kMarks("<[#~=\\:`-");
 /// The characters that may need a backslash within a line.
-constexpr auto kMarksInLines = [] {
-  std::array<bool, 256> marks{};
-  for (const char c : std::string_view("`<[\\")) {
-    marks[static_cast<unsigned char>(c)] = true;
-  }
-  return marks;
-}();
+constexpr ByteSets kMarksInLines("`<[\\");
 
 class MarkdownText {
  public:
@@ -216,7 +178,8 @@ class MarkdownText {
   void words(std::string_view line) {
     std::size_t kept = 0;
     std::size_t at = 0;
-    while ((at = next_special(kMarksInLines, line, at)) < line.size()) {
+    ByteSearch marks(line, kMarksInLines);
+    while ((at = marks.next(at)) < line.size()) {
       if (line[at] == '`') {
         at = behind_code(line, at);
         continue;
@@ -331,25 +294,21 @@ std::string as_markdown(std::string_view text, MarkdownPlace place) {
 }
 
 bool is_plain_markdown(std::string_view text) {
-  for (std::size_t at = next_special(kClasses, text, 0); at < text.size(); at = next_special(kClasses, text, at + 1)) {
-    const std::string_view rest = text.substr(at);
-    switch (kClasses[static_cast<unsigned char>(text[at])]) {
-      case Class::plain:
-        continue;
-      case Class::mark:
+  ByteSearch marks(text, kMarks);
+  for (std::size_t at = marks.next(0); at < text.size(); at = marks.next(at + 1)) {
+    const char mark = text[at];
+    if (mark == ':' || mark == '`') {
+      if (at + 2 < text.size() && text[at + 1] == mark && text[at + 2] == mark) {
         return false;
-      case Class::run:
-        if (rest.size() > 2 && rest[1] == rest[0] && rest[2] == rest[0]) {
-          return false;
-        }
-        continue;
-      case Class::dash: {
-        at = std::min(text.find_first_not_of("- \t", at), text.size());
-        if (at == text.size() || text[at] == '\n' || text[at] == '\r') {
-          return false;
-        }
-        --at;
       }
+    } else if (mark == '-') {
+      at = std::min(text.find_first_not_of("- \t", at), text.size());
+      if (at == text.size() || text[at] == '\n' || text[at] == '\r') {
+        return false;
+      }
+      --at;
+    } else {
+      return false;
     }
   }
   return true;

@@ -181,21 +181,7 @@ char* put_hex(char32_t code, int digits, char* out) {
   return out;
 }
 
-std::size_t plain_bytes(std::string_view text) {
-  constexpr std::size_t kAtOnce = 4;
-  std::array<Marks<1>, kAtOnce> marks;
-  std::size_t at = 0;
-  while (text.size() - at >= kMarkedBytes) {
-    const std::size_t blocks = std::min((text.size() - at) / kMarkedBytes, kAtOnce);
-    mark(text.substr(at, blocks * kMarkedBytes), kPlainExcept, marks.data());
-    for (std::size_t i = 0; i < blocks; ++i, at += kMarkedBytes) {
-      if (marks[i][0] != 0) {
-        return at + static_cast<std::size_t>(std::countr_zero(marks[i][0]));
-      }
-    }
-  }
-  return at;
-}
+CareSearch::CareSearch(std::string_view text) : ByteSearch(text, kPlainExcept) {}
 
 LineCount count_lines(std::string_view text) {
   constexpr std::size_t kLane = 16;

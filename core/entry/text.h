@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "core/base/simd_classify.h"
 #include "core/log/log_index.h"
 
 /// Characters that must not reach a terminal or a file name as they are, and a scanner that replaces them with a
@@ -55,9 +57,27 @@ constexpr CareTable care_table(std::string_view more) {
   return table;
 }
 
-/// How many of the first bytes can be skipped at once, since none of them is in care_table(""): all up to the first
-/// that is, or to the last 63.
-std::size_t plain_bytes(std::string_view text);
+/// Finds the bytes in care_table(""), many at once.
+class CareSearch : public ByteSearch {
+ public:
+  explicit CareSearch(std::string_view text);
+};
+
+/// Finds the bytes that a policy examines, one by one.
+template <class Policy>
+class TableSearch {
+ public:
+  explicit TableSearch(std::string_view text) : text_(text) {}
+  [[nodiscard]] std::size_t next(std::size_t at) const {
+    while (at < text_.size() && !Policy::kCare[static_cast<unsigned char>(text_[at])]) {
+      ++at;
+    }
+    return at;
+  }
+
+ private:
+  std::string_view text_;
+};
 
 struct LineCount {
   std::size_t all = 1;  // number of newlines + 1
@@ -89,27 +109,18 @@ struct JsonPolicy {  // inside a JSON string literal, both valid JSON and readab
 /// Calls put(piece) with parts of `wtf8` and with spellings, in order.
 template <class Policy, class Put>
 void scan(std::string_view wtf8, Put&& put) {
-  const std::size_t size = wtf8.size();
   std::size_t run = 0;
-  std::size_t at = 0;
   Buffer buffer;
-  while (at < size) {
-    if constexpr (Policy::kBlocks) {
-      at += plain_bytes(wtf8.substr(at));
+  std::conditional_t<Policy::kBlocks, CareSearch, TableSearch<Policy>> search(wtf8);
+  for (std::size_t at = search.next(0); at < wtf8.size();) {
+    const Char c = decode(wtf8, at);
+    const std::string_view spelling = Policy::spell(c, buffer);
+    if (spelling.data() != nullptr) {
+      put(wtf8.substr(run, at - run));
+      put(spelling);
+      run = at + c.length;
     }
-    while (at < size && !Policy::kCare[static_cast<unsigned char>(wtf8[at])]) {
-      ++at;
-    }
-    if (at < size) {
-      const Char c = decode(wtf8, at);
-      const std::string_view spelling = Policy::spell(c, buffer);
-      if (spelling.data() != nullptr) {
-        put(wtf8.substr(run, at - run));
-        put(spelling);
-        run = at + c.length;
-      }
-      at += c.length;
-    }
+    at = search.next(at + c.length);
   }
   put(wtf8.substr(run));
 }

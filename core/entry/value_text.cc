@@ -37,7 +37,8 @@ FastNode FastNode::member(std::string_view key) const {
     return found;
   }
   const simdjson::dom::object object = element_.get_object().value_unsafe();
-  for (auto field = object.begin(); field != object.end(); ++field) {
+  const auto end = object.end();
+  for (auto field = object.begin(); field != end; ++field) {
     if (field.key_equals(key)) {
       found = FastNode(field.value());
     }

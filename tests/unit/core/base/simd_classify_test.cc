@@ -89,5 +89,25 @@ TEST(SimdClassify, BytesBeyondTheTextAreNotMarked) {
   }
 }
 
+TEST(ByteSearch, FindsEveryByteOfTheSetFromAnyPlaceOn) {
+  std::mt19937 random(12);
+  constexpr ByteSets kOne("\\x");
+  for (std::size_t size = 0; size < 700; ++size) {
+    std::string text(size, 'a');
+    std::generate(text.begin(), text.end(), [&] { return random() % (size + 8) < 8 ? "x\\"[random() % 2] : 'a'; });
+    const std::string padded = text + "x";  // beyond the text
+    ByteSearch search(std::string_view(padded).substr(0, size), kOne);
+    for (std::size_t at = 0;; at += 1 + random() % 3 * (random() % 90)) {
+      at = std::min(at, size);
+      const std::size_t wanted = std::min(text.find_first_of("x\\", at), size);
+      ASSERT_EQ(search.next(at), wanted) << size << " from " << at;
+      at = wanted;
+      if (at == size) {
+        break;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace arborfs
