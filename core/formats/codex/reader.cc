@@ -115,9 +115,10 @@ struct SegmentView {
 Header header_in(std::string_view line, std::uint64_t offset) {
   json::Document record;
   const json::Value* meta = nullptr;
+  bool is_meta = false;
   if (is_object(line) && json::parse(line, record)) {
     const bool is_first_format = json::member(record, "type") == nullptr && json::string_member(record, "id");
-    const bool is_meta = json::is_string(json::member(record, "type"), "session_meta");
+    is_meta = json::is_string(json::member(record, "type"), "session_meta");
     meta = is_first_format ? &record : is_meta ? json::member(record, "payload") : nullptr;
   }
   if (meta == nullptr || !meta->IsObject()) {
@@ -130,7 +131,7 @@ Header header_in(std::string_view line, std::uint64_t offset) {
   header.cwd = json::string_member(*meta, "cwd").value_or("");
   header.timestamp = json::string_member(*meta, "timestamp").value_or("");
   header.parent_session = json::string_member(*meta, "forked_from_id").value_or("");
-  header.started_by = starter_in(line);
+  header.started_by = is_meta ? starter_in(skim::member(line, "payload")) : "";
   header.offset = offset;
   header.length = line.size();
   return header;

@@ -59,12 +59,9 @@ std::string state_of(const std::string& home, const std::vector<SegmentFile>& se
   return state;
 }
 
-/// The base in the first line of a segment; nothing if there is none.
-std::optional<HistoryBase> base_in(std::string_view first_line) {
-  if (!is_object(first_line) || !skim::is_string(skim::member(first_line, "type"), "session_meta")) {
-    return std::nullopt;
-  }
-  const std::string_view given = skim::member(skim::member(first_line, "payload"), "history_base");
+/// The base in the session_meta of a segment; nothing if there is none.
+std::optional<HistoryBase> base_in(std::string_view meta) {
+  const std::string_view given = skim::member(meta, "history_base");
   auto segment = skim::string_value(skim::member(given, "thread_id"));
   if (!segment) {
     return std::nullopt;
@@ -81,8 +78,8 @@ std::string_view meta_in(std::string_view line) {
 
 }  // namespace
 
-std::string starter_in(std::string_view first_line) {
-  const std::string_view sub_agent = skim::member(skim::member(meta_in(first_line), "source"), "subagent");
+std::string starter_in(std::string_view meta) {
+  const std::string_view sub_agent = skim::member(skim::member(meta, "source"), "subagent");
   return skim::text_member(skim::member(sub_agent, "thread_spawn"), "parent_thread_id");
 }
 
@@ -98,14 +95,15 @@ Result<SegmentHead> read_head(const LogSource& file) {
   if (stripped(line->text) == "{") {
     return head;  // a document, which is rewritten as a whole
   }
-  head.base = base_in(line->text);
-  head.kind = meta_in(line->text).empty()                     ? RolloutKind::none
+  const std::string_view meta = meta_in(line->text);
+  head.base = base_in(meta);
+  head.kind = meta.empty()                                    ? RolloutKind::none
               : count_of(skim::member(line->text, "ordinal")) ? RolloutKind::paginated
                                                               : RolloutKind::legacy;
   Relatives& relatives = head.relatives;
-  relatives.started_by = starter_in(line->text);
-  relatives.forked_from = skim::text_member(meta_in(line->text), "forked_from_id");
-  const std::string own = skim::text_member(meta_in(line->text), "id");
+  relatives.started_by = starter_in(meta);
+  relatives.forked_from = skim::text_member(meta, "forked_from_id");
+  const std::string own = skim::text_member(meta, "id");
   const bool is_ended = line->is_ended;
   ASSIGN_OR_RETURN(const auto* second, lines.next());
   const bool has_second = second != nullptr && second->is_ended;

@@ -56,8 +56,8 @@ struct HistoryBase {
   std::uint64_t end_byte = 0;     // exclusive
 };
 
-/// The thread that started the one with this first line as a sub-agent; "" if none did.
-std::string starter_in(std::string_view first_line);
+/// The thread that started the one with this session_meta as a sub-agent; "" if none did.
+std::string starter_in(std::string_view meta);
 
 /// Another thread of which a thread continues the history, or that started it (codex/FORMAT.md A6, C5).
 struct Relatives {
