@@ -383,7 +383,7 @@ void Catalog::touch(const LogPlace& place) {
   {
     const std::lock_guard scanning(turn_of(place.in()));
     refresh_known({session});
-    if (session->head().problem.empty()) {
+    if (session->is_readable()) {
       return;
     }
     if (is_submount(place.in()) || !has_left(place)) {

@@ -100,6 +100,14 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Head head() const {
     return locked([&] { return state_.head; });
   }
+  /// The id in its head; "" if it has none.
+  [[nodiscard]] std::string id() const {
+    return locked([&] { return state_.head.header.id; });
+  }
+  /// True if its head could be read.
+  [[nodiscard]] bool is_readable() const {
+    return locked([&] { return state_.head.problem.empty(); });
+  }
   /// The title in its head; "" if it has none.
   [[nodiscard]] std::string title() const {
     return locked([&] { return state_.head.header.title; });

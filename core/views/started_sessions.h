@@ -21,7 +21,7 @@ inline std::vector<StartedSession> started_by(const CatalogView& view, const Ses
   std::vector<StartedSession> started;
   if (const auto children = view.children.find(session.number()); children != view.children.end()) {
     for (const auto& [name, child] : children->second->sessions) {
-      started.push_back({child->head().header.id, "children/" + name, child});
+      started.push_back({child->id(), "children/" + name, child});
     }
   }
   return started;

@@ -419,9 +419,8 @@ Result<std::shared_ptr<const Content>> trajectory(const Session& session, Ordina
   auto steps = maker.finish();
   const std::string metrics = final_metrics(steps, spent);
   auto content = std::make_shared<Content>();
-  content->add_text(
-      "{\"schema_version\":\"ATIF-v1.7\",\"session_id\":" + json::stringify_string(session.head().header.id) +
-      ",\"agent\":" + agent_of(session, steps) + ",\"steps\":[");
+  content->add_text("{\"schema_version\":\"ATIF-v1.7\",\"session_id\":" + json::stringify_string(session.id()) +
+                    ",\"agent\":" + agent_of(session, steps) + ",\"steps\":[");
   for (std::size_t at = 0; at < steps.size(); ++at) {
     if (Cancellation::is_requested()) {
       return Error{Errc::interrupted, "the reader is gone"};

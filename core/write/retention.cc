@@ -22,7 +22,7 @@ bool Children::is_one(const SessionPtr& session) {
 
 std::vector<SessionPtr> Children::of(const SessionPtr& session) const {
   std::vector<SessionPtr> found;
-  std::set<std::string> known{session->head().header.id};
+  std::set<std::string> known{session->id()};
   add(session, known, found);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const SessionPtr child = found[i];
@@ -32,12 +32,12 @@ std::vector<SessionPtr> Children::of(const SessionPtr& session) const {
 }
 
 void Children::add(const SessionPtr& parent, std::set<std::string>& known, std::vector<SessionPtr>& found) const {
-  const auto children = by_parent_.find({parent->store_number(), parent->head().header.id});
+  const auto children = by_parent_.find({parent->store_number(), parent->id()});
   if (!parent->format().removes_children || children == by_parent_.end()) {
     return;
   }
   for (const SessionPtr& child : children->second) {
-    if (known.insert(child->head().header.id).second) {
+    if (known.insert(child->id()).second) {
       found.push_back(child);
     }
   }

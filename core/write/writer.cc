@@ -252,7 +252,7 @@ Result<CreateResult> Writer::show_made(const LogPlace& place) {
   catalog_.rescan_folder(place.in());
   const auto session = catalog_.at(place);
   if (session) {
-    return CreateResult{session, session->head().header.id, session->shown_path()};
+    return CreateResult{session, session->id(), session->shown_path()};
   }
   const auto there = catalog_.stores().at(place.store)->stat(place);
   if (there || there.error().code != Errc::not_found) {

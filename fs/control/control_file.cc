@@ -368,7 +368,7 @@ WriteBarrier::Shown WriteBarrier::shown(const SessionPtr& session) const {
     now.path = view->path_of(session->number());
     const auto found = view->where.find(session->number());
     now.starter = found == view->where.end() ? 0 : found->second.starter;
-    now.id_name = encoded_name(session->head().header.id);
+    now.id_name = encoded_name(session->id());
   }
   return now;
 }

@@ -138,7 +138,9 @@ Result<ControlFilePtr> WriteOps::open_control(RequestContext& call, NodeId node,
     target.subject.session = ref.session;
     target.subject.adds = adds;
   }
-  target.content = [usage = usage_text(verb, target.subject)](RequestContext&) { return Result<std::string>(usage); };
+  target.content = [&verb, subject = target.subject](RequestContext&) {
+    return Result<std::string>(usage_text(verb, subject));
+  };
   if (node.kind() == Kind::branch_append) {
     ASSIGN_OR_RETURN(const auto here, state_of(state, call, node));
     target.subject.at = spelled_entry(here.guard.index(), node.item());

@@ -84,7 +84,7 @@ std::string status_text(const MountState& state, const Hanging& hanging) {
     const std::size_t bytes = session->memory_bytes();
     status.index_bytes += bytes;
     status.indexed_sessions += bytes != 0 ? 1 : 0;
-    status.unreadable_sessions += session->head().problem.empty() ? 0 : 1;
+    status.unreadable_sessions += session->is_readable() ? 0 : 1;
   }
   for (const LeftOut& file : catalog.left_out()) {
     ++status.stores[file.store].left_out[file.reason];

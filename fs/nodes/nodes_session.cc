@@ -205,7 +205,7 @@ ListingPtr listing_without_log(const SessionRef& ref) {
 /// never readable has no control files.
 Result<Child> control_child(MountState& state, NodeId node, const SessionRow& row) {
   ASSIGN_OR_RETURN(const auto ref, session_of(state, node));
-  const bool was_read = ref.session->head().problem.empty() || ref.session->versions().entries != 0;
+  const bool was_read = ref.session->is_readable() || ref.session->versions().entries != 0;
   if (!control_nodes::is_in(state, *ref.session, row.name) || !was_read) {
     return no_such_name();
   }

@@ -122,7 +122,7 @@ void print_json(const PrunePlan& plan, bool dry_run, Terminal& io) {
   for (const Old& old : plan.old) {
     auto children = JsonText::array();
     for (const SessionPtr& child : old.judged.children) {
-      children.item(child->head().header.id);
+      children.item(child->id());
     }
     const Header& header = old.of.session->head().header;
     auto row = JsonText::object();

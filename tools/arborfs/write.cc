@@ -494,7 +494,7 @@ int run_new(const CommandLine& line, Terminal& io) {
     if (!session) {
       return fail(io, session.error());
     }
-    parent = (*session)->head().header.id;
+    parent = (*session)->id();
   }
   return make({"new", command_json({{"agent", line.agent},
                                     {"cwd", cwd.string()},

@@ -67,7 +67,7 @@ Command adding(std::string_view verb, bool force, std::uint64_t bytes, std::func
 }
 
 CreateResult made_of(const SessionPtr& session) {
-  return {session, session->head().header.id, session->shown_path()};
+  return {session, session->id(), session->shown_path()};
 }
 
 /// How the header of a new session spells the session that it continues.
