@@ -346,8 +346,8 @@ std::string CommandLine::query_text() const {
 
 CommandLine read_command_line(int argc, const char* const* argv, Terminal& io) {
   CommandLine line;
-  Grammar grammar(line);
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  Grammar grammar(line, words.empty() ? "" : words[0]);
   const auto end_of_options = std::find(words.begin(), words.end(), "--");
   io.json_errors = std::find(words.begin(), end_of_options, "--json") != end_of_options;
   words = verb_first(grammar, std::move(words));

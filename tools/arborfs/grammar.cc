@@ -21,7 +21,8 @@ constexpr const char* kFooter =
 
 }  // namespace
 
-Grammar::Grammar(CommandLine& into) : into_(into), app_("Coding agent sessions as a file system", "arborfs") {
+Grammar::Grammar(CommandLine& into, const std::string& first)
+    : into_(into), app_("Coding agent sessions as a file system", "arborfs") {
   app_.set_version_flag("-V,--version", "arborfs " ARBORFS_VERSION, "Print the version and exit");
   app_.set_help_flag("-h,--help", "Print this help and exit");
   app_.require_subcommand(1);
@@ -31,13 +32,19 @@ Grammar::Grammar(CommandLine& into) : into_(into), app_("Coding agent sessions a
   app_.get_formatter()->label("SUBCOMMAND", "VERB");
   app_.get_formatter()->label("TEXT", "");
   app_.get_formatter()->label("UINT", "");
-  group_ = "Mount";
-  add_mounting();
-  add_reading();
-  group_ = "Write";
-  add_writing();
-  add_making();
-  add_checking();
+  struct Some {
+    const char* group;  // in which --help lists the first of them; null for that of those before
+    void (Grammar::*add)();
+  };
+  for (const Some& some : {Some{"Mount", &Grammar::add_mounting}, Some{nullptr, &Grammar::add_reading},
+                           Some{"Write", &Grammar::add_writing}, Some{nullptr, &Grammar::add_making},
+                           Some{nullptr, &Grammar::add_checking}}) {
+    group_ = some.group == nullptr ? group_ : some.group;
+    (this->*some.add)();
+    if (verb(first) != nullptr) {
+      return;  // all of them are a third of what a small command does
+    }
+  }
 }
 
 CLI::App* Grammar::verb(const std::string& word) const {

@@ -15,7 +15,8 @@ inline constexpr std::size_t kHelpColumn = 28;
 /// Parses into the CommandLine that it was constructed with.
 class Grammar {
  public:
-  explicit Grammar(CommandLine& into);
+  /// `first` is the first word of a line. If it is a verb, other verbs may be missing: no complaint names them.
+  explicit Grammar(CommandLine& into, const std::string& first = "");
 
   CLI::App& app() { return app_; }
   const CLI::App& app() const { return app_; }
