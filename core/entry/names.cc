@@ -330,49 +330,40 @@ char32_t to_lower(char32_t code) {
   return code >= 0x400 && code <= 0x40F ? code + 80 : code;
 }
 
-/// The lower-case spelling of a kept character; only one- and two-byte characters change.
-std::string lower_bytes(const chars::Char& c, std::string_view bytes) {
+/// Appends the lower-case spelling of a kept character; only one- and two-byte characters change.
+void append_lower(const chars::Char& c, std::string_view bytes, std::string& out) {
   const char32_t lower = to_lower(c.code);
   if (lower == c.code) {
-    return std::string(bytes);
+    out += bytes;
+  } else if (lower < 0x80) {
+    out += static_cast<char>(lower);
+  } else {
+    out += static_cast<char>(0xC0U | (lower >> 6U));
+    out += static_cast<char>(0x80U | (lower & 0x3FU));
   }
-  if (lower < 0x80) {
-    return std::string(1, static_cast<char>(lower));
-  }
-  return {static_cast<char>(0xC0U | (lower >> 6U)), static_cast<char>(0x80U | (lower & 0x3FU))};
-}
-
-std::string strip(std::string name, std::string_view leading) {
-  name.erase(0, std::min(name.find_first_not_of(leading), name.size()));
-  name.resize(name.find_last_not_of('-') + 1);
-  return name;
-}
-
-/// Kept characters as spelled by `spell`, everything else as '-', never two '-' in a row, at most `limit` bytes.
-template <class Keeps, class Spell>
-std::string dashed(std::string_view text, std::size_t limit, Keeps keeps, Spell spell) {
-  std::string out;
-  out.reserve(std::min(limit, text.size()));
-  for (std::size_t at = 0; at < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const chars::Char c = byte < 0x80 ? chars::Char{byte, 1, true} : chars::decode(text, at);
-    const std::string unit = keeps(c) ? spell(c, text.substr(at, c.length)) : "-";
-    at += c.length;
-    if (unit == "-" && (out.empty() || out.back() == '-')) {
-      continue;
-    }
-    if (out.size() + unit.size() > limit) {
-      break;
-    }
-    out += unit;
-  }
-  return out;
 }
 
 }  // namespace
 
 std::string slug(std::string_view title) {
-  std::string name = strip(dashed(title, kSlugLimit, slug_keeps, lower_bytes), "-");
+  std::string name;
+  name.reserve(std::min(kSlugLimit, title.size()));
+  for (std::size_t at = 0; at < title.size();) {
+    const auto byte = static_cast<unsigned char>(title[at]);
+    const chars::Char c = byte < 0x80 ? chars::Char{byte, 1, true} : chars::decode(title, at);
+    const std::size_t before = name.size();
+    if (slug_keeps(c)) {
+      append_lower(c, title.substr(at, c.length), name);
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+    if (name.size() > kSlugLimit) {
+      name.resize(before);
+      break;
+    }
+    at += c.length;
+  }
+  name.resize(name.find_last_not_of('-') + 1);
   return name.empty() ? "untitled" : name;
 }
 
