@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "core/entry/text.h"
+#include "core/log/line_reader.h"
 
 namespace arborfs {
 
@@ -48,15 +49,18 @@ std::uint64_t size_of(const Turn& turn) {
   return bytes;
 }
 
-/// Measures entries on two threads.
+/// Measures entries on two threads. Memory that is new to the process costs a page fault for each 4 KB, so all of it is
+/// used again.
 class Measuring {
  public:
-  Measuring(const RecordRenderer& renderer, const LogSource& log, std::span<const Entry> entries,
-            const std::stop_token& stop)
-      : renderer_(renderer), log_(log), entries_(entries), stop_(stop), measures_(entries.size()) {}
+  Measuring(const RecordRenderer& renderer, const LogSource& log, const std::stop_token& stop)
+      : renderer_(renderer), log_(log), stop_(stop) {}
 
-  /// The measures in the order of the entries.
-  Result<std::vector<TextMeasure>> run() {
+  /// The measures in the order of the entries, valid until the next call.
+  Result<std::span<const TextMeasure>> run(std::span<const Entry> entries) {
+    entries_ = entries;
+    measures_.clear();
+    measures_.resize(entries.size());
     const std::vector<EntryRun> runs = runs_of(entries_);
     const auto take = [&](std::size_t i) {
       if (auto done = is_over() ? Result<void>() : measure(runs[i]); !done) {
@@ -75,7 +79,7 @@ class Measuring {
     if (stop_.stop_requested()) {
       return Error{Errc::interrupted, "reading entries was cancelled"};
     }
-    return failed_ ? Result<std::vector<TextMeasure>>(*failed_) : std::move(measures_);
+    return failed_ ? Result<std::span<const TextMeasure>>(*failed_) : std::span<const TextMeasure>(measures_);
   }
 
  private:
@@ -89,26 +93,45 @@ class Measuring {
       return {};
     }
     const auto size = static_cast<std::size_t>(last.offset + last.length - first.offset);
-    const auto bytes = std::make_unique_for_overwrite<char[]>(size);
-    ASSIGN_OR_RETURN(const auto got, log_.read_at(first.offset, std::span(bytes.get(), size)));
+    StretchBuffer buffer = take_buffer(size);
+    ASSIGN_OR_RETURN(const auto got, log_.read_at(first.offset, std::span(buffer.bytes.get(), size)));
     if (got < size) {
       return Error{Errc::stale, "the log was truncated during the read; try again"};
     }
     for (std::size_t i = run.begin; i < run.end; ++i) {
       const auto at = static_cast<std::size_t>(entries_[i].offset - first.offset);
-      measures_[i] = renderer_.measure(entries_[i].type, std::string_view(bytes.get() + at, entries_[i].length));
+      measures_[i] = renderer_.measure(entries_[i].type, std::string_view(buffer.bytes.get() + at, entries_[i].length));
     }
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(buffer));
     return {};
+  }
+
+  StretchBuffer take_buffer(std::size_t size) {
+    StretchBuffer buffer;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        buffer = std::move(free_.back());
+        free_.pop_back();
+      }
+    }
+    if (buffer.capacity < size) {
+      buffer.capacity = std::max<std::size_t>(size, kRun);
+      buffer.bytes = std::make_unique_for_overwrite<char[]>(buffer.capacity);
+    }
+    return buffer;
   }
 
   const RecordRenderer& renderer_;
   const LogSource& log_;
-  const std::span<const Entry> entries_;
   const std::stop_token stop_;
+  std::span<const Entry> entries_;
   std::vector<TextMeasure> measures_;  // each is written by one thread
   std::atomic<bool> has_failed_{false};
-  std::mutex mutex_;
-  std::optional<Error> failed_;  // guarded by mutex_ while threads work
+  std::mutex mutex_;                 // guards the rest while threads work
+  std::vector<StretchBuffer> free_;  // no more than threads
+  std::optional<Error> failed_;
 };
 
 }  // namespace
@@ -116,9 +139,10 @@ class Measuring {
 Result<TextSizes::Delta> RecordRenderer::measure(const LogSource& log, TextSizes::Delta delta,
                                                  const std::vector<Entry>& entries, const std::stop_token& stop) const {
   delta.text_sizes.reserve(delta.text_sizes.size() + entries.size());
+  Measuring measuring(*this, log, stop);
   for (std::size_t begin = 0; begin < entries.size(); begin += kAtOnce) {
     const auto some = std::span(entries).subspan(begin, std::min(kAtOnce, entries.size() - begin));
-    ASSIGN_OR_RETURN(const auto measures, Measuring(*this, log, some, stop).run());
+    ASSIGN_OR_RETURN(const auto measures, measuring.run(some));
     for (const TextMeasure& measure : measures) {
       delta.add(measure);
     }
