@@ -5,18 +5,19 @@
   const one = (selector) => document.querySelector(selector);
   root.classList.add('has-script');
 
-  // Colours code when it comes near the window.
+  // Colours the code of a part of the page when that comes near the window.
   if (typeof hljs !== 'undefined') {
-    const seen = new IntersectionObserver((entries) => {
-      for (const entry of entries) {
-        if (!entry.isIntersecting) continue;
-        seen.unobserve(entry.target);
-        const name = [...entry.target.classList].find((word) => word.startsWith('language-'));
-        const short = entry.target.textContent.length < 100000;
-        if (name && short && hljs.getLanguage(name.slice(9))) hljs.highlightElement(entry.target);
+    const colour = (code) => {
+      const name = [...code.classList].find((word) => word.startsWith('language-'));
+      if (name && code.textContent.length < 100000 && hljs.getLanguage(name.slice(9))) hljs.highlightElement(code);
+    };
+    const near = new IntersectionObserver((entries) => {
+      for (const entry of entries.filter((one) => one.isIntersecting)) {
+        near.unobserve(entry.target);
+        all('pre > code[class^="language-"]', entry.target).forEach(colour);
       }
     }, {rootMargin: '600px'});
-    all('pre > code[class^="language-"]').forEach((code) => seen.observe(code));
+    all('.part').forEach((part) => near.observe(part));
   }
 
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -46,7 +47,7 @@
   addEventListener('hashchange', openTarget);
   openTarget();
 
-  // What is sought stays; the rest is hidden.
+  // What is sought stays; the rest is hidden. A long page is searched in slices of some milliseconds.
   const find = one('#find');
   const count = one('#found');
   const items = () => all('[data-item]');
@@ -55,18 +56,27 @@
     if (!texts.has(item)) texts.set(item, (item.dataset.item + ' ' + item.textContent).toLowerCase());
     return texts.get(item);
   };
-  const search = () => {
+  let searching = 0;
+  const search = async () => {
+    const mine = ++searching;
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const every = items();
     let shown = 0;
-    for (const item of items()) {
+    let begun = performance.now();
+    for (const item of every) {
       const fits = words.every((word) => textOf(item).includes(word));
       item.classList.toggle('hidden', !fits);
       shown += fits ? 1 : 0;
+      if (performance.now() - begun > 12) {
+        await new Promise((go) => setTimeout(go));
+        if (mine !== searching) return;
+        begun = performance.now();
+      }
     }
     for (const group of all('[data-group]')) {
-      group.classList.toggle('hidden', !all('[data-item]:not(.hidden)', group).length);
+      group.classList.toggle('hidden', !group.querySelector('[data-item]:not(.hidden)'));
     }
-    count.textContent = words.length ? shown + ' of ' + items().length : '';
+    count.textContent = words.length ? shown + ' of ' + every.length : '';
   };
   let waiting = 0;
   if (find) {

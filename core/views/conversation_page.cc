@@ -33,11 +33,13 @@ using stats::Spent;
 
 constexpr std::size_t kTitle = 200;                // characters
 constexpr std::size_t kWords = 80;                 // of an entry in a list
-constexpr std::uint64_t kPart = 256 << 10;         // bytes of the log that are rendered together
-constexpr std::size_t kPartEntries = 64;           // at most
+constexpr std::uint64_t kPart = 128 << 10;         // bytes of the log that are rendered together
+constexpr std::size_t kPartEntries = 24;           // at most
 constexpr std::uint64_t kKept = 1 << 20;           // of a page of so many bytes, the text is kept
 constexpr std::uint64_t kLongestTurns = 16 << 20;  // a longer entry is shown by its text
-constexpr std::size_t kMostBranches = 100;         // that are listed
+constexpr std::string_view kPartBegin = "<section class=\"part\" data-group>\n";
+constexpr std::string_view kPartEnd = "</section>\n";
+constexpr std::size_t kMostBranches = 100;  // that are listed
 
 std::string time_of(std::int64_t time_ms) {
   return time_ms == Entry::kNoTime ? "" : local_time(time_ms, "%Y-%m-%d %H:%M:%S");
@@ -161,14 +163,15 @@ class PageEntries {
   [[nodiscard]] const TurnHtml& turns() const { return turns_; }
   std::vector<PageStep> steps;
 
-  /// Of the steps from `first` to before `last`. Errors: stale, io.
+  /// Of the steps from `first` to before `last`, as a part of the page, which a browser lays out only when it is near
+  /// the window. Errors: stale, io.
   [[nodiscard]] Result<std::string> render(std::size_t first, std::size_t last) const {
-    std::string out;
+    std::string out(kPartBegin);
     for (std::size_t at = first; at < last; ++at) {
       ASSIGN_OR_RETURN(const auto body, body_of(steps[at]));
       RETURN_IF_ERROR(article(steps[at], body, out));
     }
-    return out;
+    return out.append(kPartEnd);
   }
 
   /// What an entry says. Errors: stale, io.
@@ -610,7 +613,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   std::string articles;
   const auto end_part = [&] {
     has_code = has_code || articles.find("<code class=\"language-") != std::string::npos;
-    parts.push_back(std::exchange(articles, ""));
+    parts.push_back(std::string(kPartBegin) + std::exchange(articles, "") + std::string(kPartEnd));
   };
   std::size_t messages = 0;
   std::set<Ordinal> sent;
