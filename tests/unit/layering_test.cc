@@ -30,6 +30,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/json", {"core/base"}},
     {"core/os", {"core/base"}},
     {"core/sqlite", {"core/os"}},
+    {"core/redact", {"core/json", "core/os"}},
     {"core/log", {"core/json", "core/os"}},
     {"core/entry", {"core/log"}},
     {"core/store", {"core/entry"}},
@@ -55,7 +56,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"fs/control", {"fs/nodes"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats"}},
-    {"tools", {"fs"}},
+    {"tools", {"fs", "core/redact"}},
 };
 
 /// With more lines than this a file is hard to read.
@@ -75,6 +76,7 @@ const std::vector<Reserved> kReserved = {
     {std::regex("sqlite3\\.h"), {"core/sqlite/"}},
     {std::regex("zstd\\.h"), {"core/log/zstd_log.cc"}},
     {std::regex("cmark-gfm.*"), {"core/html/markdown_html.cc"}},
+    {std::regex("re2/.*"), {"core/redact/"}},
 };
 
 struct Include {

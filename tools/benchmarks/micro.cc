@@ -1,5 +1,6 @@
 // arborfs-micro: Google benchmarks of the basic operations, without a mount: finding newlines (the limit of any scan),
-// reading a log's index, also with the sizes of its texts, making a context, appending.
+// reading a log's index, also with the sizes of its texts, making a context, appending, redacting the log as text and
+// line by line as JSON.
 //
 //   arborfs-micro AGENT_DIR [--benchmark_... option]...
 //
@@ -18,9 +19,11 @@
 #include <memory>
 #include <string>
 
+#include "core/base/words.h"
 #include "core/formats/omp/context/context.h"
 #include "core/formats/omp/edit/writer.h"
 #include "core/formats/omp/store/store.h"
+#include "core/redact/redactor.h"
 #include "core/session/catalog.h"
 #include "core/write/writer.h"
 
@@ -68,28 +71,47 @@ class Opened {
   SessionPtr session_;
 };
 
-void newlines(benchmark::State& state, const std::string& agent_dir) {
-  Opened opened(agent_dir);
+/// The bytes of a session's log.
+std::string log_of(const Opened& opened) {
   const auto log = opened.session()->store().open(opened.session()->place());
   if (!log) {
     fail("reading the log", log.error());
   }
-  const auto bytes = (*log)->read(0, static_cast<std::uint64_t>(opened.log_bytes()));
+  auto bytes = (*log)->read(0, static_cast<std::uint64_t>(opened.log_bytes()));
   if (!bytes) {
     fail("reading the log", bytes.error());
   }
+  return *std::move(bytes);
+}
+
+void newlines(benchmark::State& state, const std::string& agent_dir) {
+  const std::string bytes = log_of(Opened(agent_dir));
   for (auto _ : state) {
     const Counted counted;
     std::size_t lines = 0;
-    const char* at = bytes->data();
-    const char* const end = at + bytes->size();
+    const char* at = bytes.data();
+    const char* const end = at + bytes.size();
     while (const void* found = std::memchr(at, '\n', static_cast<std::size_t>(end - at))) {
       at = static_cast<const char*>(found) + 1;
       ++lines;
     }
     benchmark::DoNotOptimize(lines);
   }
-  state.SetBytesProcessed(state.iterations() * opened.log_bytes());
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
+}
+
+void redact_log(benchmark::State& state, const std::string& agent_dir, bool is_json) {
+  const std::string bytes = log_of(Opened(agent_dir));
+  redact::Redactor redactor(redact::Rules::in_force({}));
+  for (auto _ : state) {
+    const Counted counted;
+    std::size_t length = is_json ? 0 : redactor.redact(bytes).size();
+    for (std::string_view rest = bytes; is_json && !rest.empty();) {
+      length += redactor.redact_json(take_line(rest)).size();
+    }
+    benchmark::DoNotOptimize(length);
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
 void index(benchmark::State& state, const std::string& agent_dir, Depth depth) {
@@ -196,6 +218,8 @@ void add_benchmarks(const std::string& agent_dir) {
   add("index_sizes", [=](benchmark::State& state) { index(state, agent_dir, Depth::details); });
   add("context", [=](benchmark::State& state) { context(state, agent_dir); });
   add("append", append);
+  add("redact_text", [=](benchmark::State& state) { redact_log(state, agent_dir, false); });
+  add("redact_json", [=](benchmark::State& state) { redact_log(state, agent_dir, true); });
 }
 
 }  // namespace
