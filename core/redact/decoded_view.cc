@@ -10,8 +10,8 @@
 namespace arborfs::redact {
 namespace {
 
-constexpr std::size_t kAround = 192;       // text around an escape that a secret with it may have
-constexpr std::size_t kLongestWord = 256;  // which a view does not cut
+constexpr std::size_t kAround = 192;        // text around an escape that a secret with it may have
+constexpr std::size_t kLongestWord = 4096;  // which a view does not cut
 constexpr std::string_view kPairs = "\"\"\\\\//b\bf\fn\nr\rt\t''";  // what may follow a backslash, and what it means
 
 /// What an escape means; it reads nothing if the text there is no escape.
@@ -111,6 +111,14 @@ std::size_t word_start(std::string_view text, std::size_t at, std::size_t least)
     }
   }
   return at;
+}
+
+/// On to the end of the word at `at`, if it is near.
+std::size_t word_end(std::string_view text, std::size_t at) {
+  const std::string_view near = text.substr(at, kLongestWord);
+  const auto space = std::find_if(near.begin(), near.end(), json::is_space);
+  return space == near.end() && at + near.size() < text.size() ? at
+                                                               : at + static_cast<std::size_t>(space - near.begin());
 }
 
 constexpr std::uint8_t kNoDigit = 64;
@@ -282,8 +290,9 @@ void unescape(std::string_view text, const DecodedView* outer, Escapes which, st
     }
     if (which == Escapes::all && (view == nullptr || at - last > 2 * kAround)) {
       if (view != nullptr) {
-        view->append(text.substr(done, last + kAround - done), done, 1, 1);
-        done = last + kAround;
+        const std::size_t end = std::min(word_end(text, last + kAround), at);
+        view->append(text.substr(done, end - done), done, 1, 1);
+        done = end;
       }
       view = &views.emplace_back(outer);
       done = word_start(text, std::max(done, at - std::min(at, kAround)), done);
@@ -294,7 +303,8 @@ void unescape(std::string_view text, const DecodedView* outer, Escapes which, st
     at = starts.find(done);
   }
   if (view != nullptr) {
-    const std::size_t end = which == Escapes::json ? text.size() : std::min(text.size(), last + kAround);
+    const std::size_t end =
+        which == Escapes::json ? text.size() : word_end(text, std::min(text.size(), last + kAround));
     view->append(text.substr(done, end - done), done, 1, 1);
   }
 }

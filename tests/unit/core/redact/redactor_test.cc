@@ -248,6 +248,18 @@ TEST(Redactor, KeysOnOneLineAndInProgramsAreTakenWhole) {
   }
 }
 
+// Only the text around an escape is decoded, but no part of a word or of a label.
+TEST(Redactor, TextFarFromAnEscapeHasTheSameLabel) {
+  Redactor redactor(built_in());
+  for (std::size_t distance = 100; distance < 300; distance += 3) {
+    const std::string around(distance, ' ');
+    const std::string text = "a\\n" + around + "redis-cli -a " + password(1) + " and more";
+    const std::string out = redactor.redact(text);
+    EXPECT_EQ(out, "a\\n" + around + "redis-cli -a [redacted:option#1] and more");
+    EXPECT_EQ(redactor.redact(out), out);
+  }
+}
+
 TEST(Redactor, LongSecretsAreTakenWhole) {
   Redactor redactor(built_in());
   const std::string head = json::encode_base64(R"({"alg":"HS256"})");
