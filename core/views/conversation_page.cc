@@ -142,7 +142,8 @@ class PageEntries {
         turns_(format_, ImageFiles(guard), place.images ? place.images : files_below(place.to_session)),
         to_session_(place.to_session),
         is_alone_(place.is_alone),
-        id_prefix_(place.id_prefix) {}
+        id_prefix_(place.id_prefix),
+        filter_(place.filter) {}
 
   void set_spent(const SessionSpent& spent) {
     for (const Spent& one : spent.messages) {
@@ -176,19 +177,21 @@ class PageEntries {
 
   /// What an entry says. Errors: stale, io.
   [[nodiscard]] Result<std::string> body_of(const PageStep& step) const {
+    const auto raw = raw_of(step);
+    if (!raw && raw.error().code != Errc::too_large) {
+      return raw.error();
+    }
     std::string out;
-    if (step.length <= kLongestTurns) {
-      ASSIGN_OR_RETURN(const auto raw, log_->read(step.entry.offset, step.length));
+    if (raw) {
       std::vector<Turn> said;
-      format_.renderer->add_turns({step.entry.type, step.name, raw, step.entry.timestamp_ms, *blobs_}, said);
+      format_.renderer->add_turns({step.entry.type, step.name, *raw, step.entry.timestamp_ms, *blobs_}, said);
       std::uint32_t image = 0;
       for (const Turn& turn : said) {
         turns_.add(step.ordinal, turn, image, out);
       }
     }
-    if (out.empty()) {  // what the agent never sends to a model
-      ASSIGN_OR_RETURN(const auto shown,
-                       read_text(*format_.renderer, *log_, step.entry.type, step.entry.offset, step.length));
+    if (out.empty()) {
+      ASSIGN_OR_RETURN(const auto shown, text_of(step, raw));
       out = "<div class=\"notes\">\n" + html::markdown(shown) + "</div>\n";
     }
     return out;
@@ -196,8 +199,11 @@ class PageEntries {
 
   /// The bytes of an entry. Errors: stale, io, too_large.
   [[nodiscard]] Result<std::string> raw_of(const PageStep& step) const {
-    return step.length <= kLongestTurns ? log_->read(step.entry.offset, step.length)
-                                        : Result<std::string>(Errc::too_large, "the entry is too long");
+    if (step.length > kLongestTurns) {
+      return Error{Errc::too_large, "the entry is too long"};
+    }
+    ASSIGN_OR_RETURN(auto raw, log_->read(step.entry.offset, step.length));
+    return filter_ ? filter_->record(raw, id_prefix_ + "entry " + std::to_string(step.ordinal)) : std::move(raw);
   }
 
   [[nodiscard]] std::string first_words(const PageStep& step) const {
@@ -206,6 +212,24 @@ class PageEntries {
   }
 
  private:
+  /// The text of an entry that says nothing to a model, or is too long to be parsed.
+  [[nodiscard]] Result<std::string> text_of(const PageStep& step, const Result<std::string>& raw) const {
+    std::string text;
+    if (raw) {
+      format_.renderer->render(step.entry.type, *raw, text);
+    } else if (filter_) {
+      text = "(" + std::to_string(step.length) + " bytes, which are too long to be looked through, are left out)\n";
+    } else {
+      return read_text(*format_.renderer, *log_, step.entry.type, step.entry.offset, step.length);
+    }
+    return text;
+  }
+
+  /// Words of the log on one line, as HTML.
+  [[nodiscard]] std::string words(std::string_view said) const {
+    return text(visible_line(filter_ ? filter_->words(said) : std::string(said), kWords));
+  }
+
   struct Told {
     stats::Row row;
     std::string model;
@@ -220,10 +244,10 @@ class PageEntries {
     const std::string number = std::to_string(step.ordinal);
     const std::string id = id_prefix_ + "e" + number;
     out += step.before + "<article id=\"" + id + "\" class=\"" + class_of(step.role) + "\" data-item=\"" +
-           text(step.role) + "\">\n<header><h2>" + text(visible_line(step.role, kWords)) + "</h2> <a href=\"#" + id +
-           "\">#" + number + "</a>" + time_html(step.entry.timestamp_ms);
+           words(step.role) + "\">\n<header><h2>" + words(step.role) + "</h2> <a href=\"#" + id + "\">#" + number +
+           "</a>" + time_html(step.entry.timestamp_ms);
     if (const auto told = told_.find(step.ordinal); told != told_.end()) {
-      out += told->second.model.empty() ? "" : " <span>" + text(visible_line(told->second.model, kWords)) + "</span>";
+      out += told->second.model.empty() ? "" : " <span>" + words(told->second.model) + "</span>";
       out += " <span>" + text(usage_words(told->second.row)) + "</span>";
     }
     if (!is_alone_) {
@@ -256,6 +280,7 @@ class PageEntries {
   const std::string to_session_;
   const bool is_alone_;
   const std::string id_prefix_;
+  const std::optional<TextFilter> filter_;
   const std::shared_ptr<const BlobSource> blobs_ = make_no_blobs();  // pages show the files of images
   std::map<Ordinal, Told> told_;
   stats::Row all_;
@@ -314,7 +339,7 @@ std::vector<PagePlace::Link> started_links(const PagePlace& place) {
 std::string head_of(const PageFacts& facts, const PageEntries& pages, const PagePlace& place, const std::string& says) {
   std::string models;
   for (const std::string& model : pages.models()) {
-    models += (models.empty() ? "" : ", ") + model;
+    models += (models.empty() ? "" : ", ") + (place.filter ? place.filter->words(model) : model);
   }
   std::string out = "<a class=\"skip\" href=\"#main\">Skip to the conversation</a>\n<header class=\"top\">\n<h1>" +
                     text(facts.title) + "</h1>\n" + (says.empty() ? "" : "<p class=\"note\">" + says + "</p>\n") +
@@ -511,6 +536,7 @@ Result<void> place_started(const PagePlace& place, PageEntries& entries) {
   }
   const auto shown = [&](const StartedSession& one) -> Result<StartedShown> {
     StartedShown made{session_name(*one.session, kWords), page_of(one, place), nullptr};
+    made.title = place.filter ? place.filter->words(made.title) : made.title;
     const auto inside = place.inside ? place.inside(one) : std::nullopt;
     if (inside) {
       ASSIGN_OR_RETURN(const Ordinal leaf, leaf_of(*one.session));
@@ -558,6 +584,11 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
     add_steps(session, guard->index(), end, place, made);
   }
   made.facts.title = session_name(session, kTitle);
+  if (place.filter) {
+    for (std::string* const fact : {&made.facts.title, &made.facts.id, &made.facts.folder}) {
+      *fact = place.filter->words(*fact);
+    }
+  }
   ASSIGN_OR_RETURN(const auto spent, stats::session_spent_until(session, *Prices::in_force(), newest));
   made.entries->set_spent(spent);
   RETURN_IF_ERROR(place_started(place, *made.entries));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -17,6 +18,12 @@
 #include "core/views/turn_html.h"
 
 namespace arborfs {
+
+/// What becomes of the texts of a log before they are in a page. Called from any thread; always the same for a text.
+struct TextFilter {
+  std::function<std::string(std::string_view record, std::string_view place)> record;  // JSON to JSON
+  std::function<std::string(std::string_view text)> words;                             // of titles, names and facts
+};
 
 /// Where a page is, what it has, and the pages that it links to.
 struct PagePlace {
@@ -37,7 +44,8 @@ struct PagePlace {
   ImageSource images;     // null: the files of images/
   /// The page of a started session that is to be shown within this one; nothing for a link. Null: links to all.
   std::function<std::optional<PagePlace>(const StartedSession&)> inside;
-  std::string id_prefix;  // of the articles; other than "" for a page within a page
+  std::optional<TextFilter> filter;  // then an entry that is too long for it is left out
+  std::string id_prefix;             // of the articles; other than "" for a page within a page
 };
 
 /// The path for people to `end`. Needs Depth::details. Errors: stale, io; interrupted once cancelled.

@@ -206,7 +206,7 @@ _arborfs() {
     show | tree) options='--json --color --store --agent-dir --help' ;;
     text) options='--json --color --store --agent-dir --code --role --branch --help' ;;
     files | commands | changes) options='--json --color --store --agent-dir --branch --children --help' ;;
-    export) options='--json --store --agent-dir --html --markdown --atif --branch --all-branches --with-children --output --help' ;;
+    export) options='--json --store --agent-dir --html --markdown --atif --branch --all-branches --with-children --redact --yes --output --help' ;;
     stats) options='--json --color --store --agent-dir --by --since --until --in --project --agent --help' ;;
     resume) options='--json --store --agent-dir --print --list --force --project --agent --help' ;;
     append) options='--json --store --agent-dir --text --file --at --note --queue --force --durability --help' ;;

@@ -157,6 +157,8 @@ complete -c arborfs -n "__fish_seen_subcommand_from export" -l markdown -d 'The 
 complete -c arborfs -n "__fish_seen_subcommand_from export" -l atif -d 'A trajectory in the format ATIF-v1.7'
 complete -c arborfs -n "__fish_seen_subcommand_from export" -l all-branches -d 'Take all branches'
 complete -c arborfs -n "__fish_seen_subcommand_from export" -l with-children -d 'With the sub-agents'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -l redact -d 'Without secrets, which are shown first'
+complete -c arborfs -n "__fish_seen_subcommand_from export" -s y -l yes -d 'Do not ask'
 complete -c arborfs -n "__fish_seen_subcommand_from export" -s o -l output -r -d 'Write to this file'
 complete -c arborfs -n "__fish_seen_subcommand_from append" -l text -x -d 'The message'
 complete -c arborfs -n "__fish_seen_subcommand_from resume" -l list -d 'List the sessions of a choice'

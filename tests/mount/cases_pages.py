@@ -1,5 +1,6 @@
 """The HTML pages: complete, linked, and made of nothing that a log can choose."""
 
+import html
 import json
 import random
 import re
@@ -289,3 +290,67 @@ def test_open_takes_the_page_of_a_mount_else_makes_one(case):
         assert path.startswith(str(mount.path / "projects")) and path.endswith("/transcript.html"), path
         equal((programs / "opened").read_text(), f"opened {path}\n")
         assert case.arborfs("open").stdout.decode().strip().endswith("/index.html")
+
+
+def secrets(chance):
+    """Keys and passwords of many kinds, made now, and how they stand in a text."""
+    def some(alphabet, length):
+        return "".join(chance.choice(alphabet) for _ in range(length))
+
+    letters_and_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    words = letters_and_digits[:52]
+    made = [("gh" + "p_" + some(letters_and_digits, 36), "{}"), ("sk-" + "ant-api03-" + some(letters_and_digits + "-_", 93) + "AA", "{}"),
+            ("AK" + "IA" + some("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16), "aws {}"),
+            ("xox" + "b-" + some("0123456789", 12) + "-" + some("0123456789", 12) + "-" + some(letters_and_digits, 24), "{}"),
+            ("sk_" + "live_" + some(letters_and_digits, 24), "{}"), ("glp" + "at-" + some(letters_and_digits, 20), "{}"),
+            (some(letters_and_digits, 20), "DB_PASSWORD={}"), (some(letters_and_digits, 18), "postgres://app:{}@db.internal/x"),
+            (some(letters_and_digits, 40), "Authorization: Bearer {}"), (some(words, 9).lower() + "@" + some(words, 7).lower() + ".io", "write to {}")]
+    return [(secret, frame.format(secret)) for secret, frame in made]
+
+
+# The texts of opal_dets keep their lengths, so that no secret fits into them.
+@variants(**{name: {"name": name} for name in STORES if name != "opal_dets"})
+def test_a_redacted_export_has_no_secret(case, name):
+    """Secrets in the texts of every format are in no byte of a redacted page, transcript, document or trajectory."""
+    agent = name.split("_", 1)[0]
+    chance = random.Random(f"secrets {name}")
+    store = case.new_path(agent)
+    shutil.copytree(STORES[name], store)
+    known = secrets(chance)
+    change_store(store, lambda text: planted(text, chance, [f" {said} " for _, said in known]))
+    listed = json.loads(case.arborfs("ls", "--json", "-c", "--store", f"{agent}={store}").stdout)
+    found = taken = 0
+    for session in filter(None, (one["session"] for one in listed)):
+        for form in ("--html", "--markdown", "--json", "--atif"):
+            words = ["export", "--store", f"{agent}={store}", session, form]
+            plain = case.arborfs(*words).stdout.decode("utf8", "replace")
+            done = case.arborfs(*words, "--redact", "--yes")
+            for text in {done.stdout.decode("utf8", "replace"), html.unescape(done.stdout.decode("utf8", "replace"))}:
+                left = [secret for secret, _ in known if secret in text]
+                assert not left, (session, form, left)
+            found += any(secret in plain for secret, _ in known)
+            taken += b"[redacted:" in done.stdout
+    assert found > 0 and taken >= found, (found, taken)
+
+
+def test_redaction_is_shown_and_agreed_to_first(case):
+    """Without a terminal and without --yes, nothing is written; a rule of the user's own counts at once, and one that is
+    wrong stops the export."""
+    samples = copies(case)
+    file = case.new_path("page.html")
+    words = ["export", "--store", f"omp={samples / 'omp'}", "019c65b8", "--redact", "-o", file]
+    done = case.arborfs(*words, check=False)
+    equal(done.returncode, 1)
+    assert b"--yes" in done.stderr and not file.exists(), done.stderr
+    config = case.new_path("config")
+    (config / "arborfs").mkdir(parents=True)
+    case.environment["XDG_CONFIG_HOME"] = str(config)
+    own = config / "arborfs" / "redact.tsv"
+    own.write_text("name\tkeywords\tpattern\nflaky\tTestUpload\tTestUploadResumes\n")
+    done = case.arborfs(*words, "--yes")
+    assert b"flaky" in done.stderr and "TestUploadResumes" not in file.read_text() and "[redacted:flaky#1]" in file.read_text()
+    file.unlink()
+    own.write_text("name\tkeywords\tpattern\nflaky\tTestUpload\t(\n")
+    done = case.arborfs(*words, "--yes", check=False)
+    equal((done.returncode, file.exists()), (1, False))
+    assert b"redact.tsv" in done.stderr, done.stderr

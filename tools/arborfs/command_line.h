@@ -68,6 +68,7 @@ struct CommandLine {
   bool html = false;
   bool markdown = false;
   bool atif = false;
+  bool redact = false;
   std::string output;  // a file; "" for standard output
 
   std::optional<std::string> words;       // a message, a branch's summary, a label, a title (fork, new too)
@@ -81,7 +82,7 @@ struct CommandLine {
   bool queue = false;      // append
   bool repair = false;     // doctor
   bool dry_run = false;    // doctor, prune, relocate, rewind, trash
-  bool yes = false;        // rm, prune, trash
+  bool yes = false;        // rm, prune, trash, export
   std::string durability;  // "synced" (also ""), "none"; mount too
   std::string cwd;         // new
   std::string moved_from;  // relocate

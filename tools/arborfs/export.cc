@@ -1,10 +1,14 @@
 // export and open: a session as one file, and its page in a browser.
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "core/base/error.h"
@@ -16,12 +20,15 @@
 #include "core/os/environment.h"
 #include "core/os/submounts.h"
 #include "core/os/temp_file.h"
+#include "core/redact/redactor.h"
 #include "core/views/conversation_page.h"
 #include "core/views/session_views.h"
 #include "core/views/trajectory.h"
 #include "tools/arborfs/access.h"
 #include "tools/arborfs/programs.h"
+#include "tools/arborfs/removal.h"
 #include "tools/arborfs/run.h"
+#include "tools/arborfs/table.h"
 #include "tools/arborfs/verbs.h"
 
 namespace arborfs::cli {
@@ -52,22 +59,30 @@ ImageSource images_inside(const SessionPtr& session, const Catalog& catalog) {
   };
 }
 
-/// A page of its own. The pages of sub-agents within it have ids of their own.
-class AlonePage {
+/// A page of its own. The pages of sub-agents within it have ids of their own. With a redactor, images are left out:
+/// nobody looks through them.
+class AlonePage : public std::enable_shared_from_this<AlonePage> {
  public:
-  AlonePage(const CommandLine& line, const Catalog& catalog) : line_(line), catalog_(catalog) {}
+  AlonePage(const CommandLine& line, const Catalog& catalog, redact::Redactor* redactor)
+      : line_(line), catalog_(catalog), redactor_(redactor) {}
 
   PagePlace place_of(const SessionPtr& session) {
     PagePlace place;
     place.is_alone = true;
     place.images = images_inside(session, catalog_);
+    if (redactor_ != nullptr) {
+      place.images = [](const ImageFiles::File& /*file*/) { return std::string(); };
+      place.filter = {
+          [this](std::string_view record, std::string_view where) { return redactor_->redact_json(record, where); },
+          [this](std::string_view words) { return redactor_->redact(words, "titles and names"); }};
+    }
     place.branches = line_.all_branches ? PagePlace::Branches::inside : PagePlace::Branches::none;
     place.id_prefix = pages_ == 0 ? "" : "s" + std::to_string(pages_) + "-";
     ++pages_;
     if (line_.children) {
       place.started = started_by(*catalog_.view(), *session);
-      place.inside = [this](const StartedSession& one) -> std::optional<PagePlace> {
-        return one.session->refresh(Depth::details) ? std::optional(place_of(one.session)) : std::nullopt;
+      place.inside = [self = shared_from_this()](const StartedSession& one) -> std::optional<PagePlace> {
+        return one.session->refresh(Depth::details) ? std::optional(self->place_of(one.session)) : std::nullopt;
       };
     }
     return place;
@@ -76,6 +91,7 @@ class AlonePage {
  private:
   const CommandLine& line_;
   const Catalog& catalog_;
+  redact::Redactor* const redactor_;
   std::size_t pages_ = 0;
 };
 
@@ -135,7 +151,8 @@ Result<std::vector<Ordinal>> ends_of(const CommandLine& line, const Session& ses
   return ends;
 }
 
-Result<ContentPtr> document_of(const CommandLine& line, const Opened& opened, AlonePage& page) {
+/// What is exported, before its secrets are taken out where that is not a page.
+Result<ContentPtr> document_of(const CommandLine& line, const Opened& opened, redact::Redactor* redactor) {
   const SessionPtr& session = opened.of.session;
   ASSIGN_OR_RETURN(const auto ends, ends_of(line, *session));
   if (line.atif) {
@@ -149,7 +166,68 @@ Result<ContentPtr> document_of(const CommandLine& line, const Opened& opened, Al
     RETURN_IF_ERROR(add_markdown(line, *opened.catalog, session, ends, *content));
     return ContentPtr(content);
   }
-  return conversation_page(*session, ends.front(), page.place_of(session));
+  return conversation_page(*session, ends.front(),
+                           std::make_shared<AlonePage>(line, *opened.catalog, redactor)->place_of(session));
+}
+
+bool is_page(const CommandLine& line) {
+  return !line.atif && !line.json && !line.markdown;
+}
+
+/// The document without secrets, which does not refer to the redactor.
+Result<ContentPtr> redacted(const CommandLine& line, const Opened& opened, redact::Redactor& redactor) {
+  ASSIGN_OR_RETURN(const auto document, document_of(line, opened, &redactor));
+  ASSIGN_OR_RETURN(auto text, document->read_all());
+  if (!is_page(line)) {
+    text = line.markdown ? redactor.redact(text, "the transcript") : redactor.redact_json(text, "the document");
+  }
+  return literal_content(text);
+}
+
+/// What was taken, on standard error.
+void report(const redact::Redactor& redactor, Terminal& io) {
+  constexpr std::size_t kPlacesShown = 4;
+  const auto all = redactor.taken();
+  Table table({{"RULE"}, {"TAKEN", true}, {"SECRETS", true}, {"WHERE", false, true}});
+  for (const redact::Taken& one : all) {
+    std::string places;
+    for (std::size_t at = 0; at < std::min(one.places.size(), kPlacesShown); ++at) {
+      places += (at == 0 ? "" : ", ") + one.places[at].name;
+    }
+    places += one.places.size() > kPlacesShown ? " and more" : "";
+    table.add({one.rule, grouped(one.count), grouped(one.secrets), places});
+  }
+  if (all.empty()) {
+    io.err << "arborfs: no rule found anything\n";
+    return;
+  }
+  for (const std::string& row : table.lines(io.err_is_terminal ? io.width : 0)) {
+    io.err << row << "\n";
+  }
+}
+
+/// Goes through the document once, shows what it took and asks; the second time, secrets are known that show what they
+/// are only later. Errors: interrupted if the user does not agree; invalid_argument for rules of the user that are
+/// wrong.
+Result<ContentPtr> redacted_and_agreed(const CommandLine& line, const Opened& opened, Terminal& io) {
+  const passwd* const user = ::getpwuid(::getuid());
+  const auto rules = redact::Rules::in_force({user == nullptr ? "" : user->pw_name, home_of(io)});
+  if (!rules->problem().empty()) {
+    return Error{Errc::invalid_argument, rules->problem() + "; nothing is redacted without all rules"};
+  }
+  redact::Redactor redactor(rules);
+  RETURN_IF_ERROR(redacted(line, opened, redactor));
+  report(redactor, io);
+  if (is_page(line)) {
+    const auto guard = opened.of.session->read();
+    const std::size_t images = guard && guard->has_details() ? guard->details().images().size() : 0;
+    io.err << (images == 0 ? ""
+                           : "arborfs: " + counted(images, "image") + " left out, which no rule can look through\n");
+  }
+  if (!line.yes) {
+    RETURN_IF_ERROR(ask("write the session without these", "nothing written", io));
+  }
+  return redacted(line, opened, redactor);
 }
 
 /// Writes a file that has its name once it is whole. Errors: those of the disk.
@@ -173,8 +251,7 @@ int run_export(const CommandLine& line, Terminal& io) {
   if (!opened) {
     return fail(io, opened.error());
   }
-  AlonePage page(line, *opened->catalog);
-  const auto document = document_of(line, *opened, page);
+  const auto document = line.redact ? redacted_and_agreed(line, *opened, io) : document_of(line, *opened, nullptr);
   if (!document) {
     return fail(io, document.error());
   }
@@ -221,8 +298,7 @@ Result<std::string> page_in_cache(const CommandLine& line, const Opened& opened)
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-  AlonePage page(line, *opened.catalog);
-  ASSIGN_OR_RETURN(const auto document, document_of(line, opened, page));
+  ASSIGN_OR_RETURN(const auto document, document_of(line, opened, nullptr));
   const std::string path = (folder / (names::encode(opened.of.id, 200) + ".html")).string();
   RETURN_IF_ERROR(write_file(path, 0600, *document));
   return path;

@@ -332,6 +332,9 @@ void Grammar::add_export() {
   CLI::Option* branch = add_branch(sub, "Take the branch that ends at this entry, such as show names it");
   sub->add_flag("--all-branches", into_.all_branches, "Take all branches")->excludes(branch, atif);
   sub->add_flag("--with-children", into_.children, "With the sub-agents")->excludes(atif, "--json");
+  CLI::Option* redact =
+      sub->add_flag("--redact", into_.redact, "Without secrets, which are shown and asked about first");
+  sub->add_flag("-y,--yes", into_.yes, "Do not ask")->needs(redact);
   sub->add_option("-o,--output", into_.output, "Write to this file, which is there once it is whole")
       ->option_text("FILE")
       ->check(needs("a file"));

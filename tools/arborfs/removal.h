@@ -9,6 +9,9 @@
 
 namespace arborfs::cli {
 
+/// Asks the user at the terminal. `refusal` is what is said if the user does not say yes. Errors: interrupted if so, or
+/// if the user cannot be asked because standard input is no terminal.
+Result<void> ask(const std::string& question, const std::string& refusal, Terminal& io);
 /// "ID (TITLE)", safe to show; without a title the first message, which can be read only before the session is removed.
 std::string described(const Listed& of);
 /// Asks the user at the terminal before sessions are removed, once for all. Does nothing if the command line says yes.

@@ -48,8 +48,8 @@ struct StyleCodes {
 StyleCodes codes_of(const Terminal& io, Style style);
 /// `text` in one of the terminal's styles; unchanged if it has none.
 std::string styled(const Terminal& io, Style style, const std::string& text);
-/// The same for each line of a text. `style_of` sees the lines in their order. On a terminal, comments (`# `) are broken
-/// at spaces into comments that fit.
+/// The same for each line of a text. `style_of` sees the lines in their order. On a terminal, comments (`# `) are
+/// broken at spaces into comments that fit.
 std::string styled_lines(const Terminal& io, std::string_view text,
                          const std::function<Style(std::string_view)>& style_of);
 

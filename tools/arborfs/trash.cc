@@ -194,7 +194,14 @@ std::vector<Trashed> removed_before(std::vector<Trashed> all, const std::optiona
   return all;
 }
 
-/// `refusal` is what is said if the user does not say yes.
+Result<void> confirm_deletion(const CommandLine& line, std::size_t count, Terminal& io) {
+  return count == 0 || line.yes
+             ? Result<void>()
+             : ask("delete " + counted(count, "session") + " from the trash for good", "not deleted", io);
+}
+
+}  // namespace
+
 Result<void> ask(const std::string& question, const std::string& refusal, Terminal& io) {
   if (io.in == nullptr || !io.in_is_terminal) {
     return {Errc::interrupted, refusal + ": standard input is no terminal at which to ask; give --yes"};
@@ -205,14 +212,6 @@ Result<void> ask(const std::string& question, const std::string& refusal, Termin
   const bool is_yes = answer == "y" || answer == "Y" || answer == "yes";
   return is_yes ? Result<void>() : Result<void>(Errc::interrupted, refusal);
 }
-
-Result<void> confirm_deletion(const CommandLine& line, std::size_t count, Terminal& io) {
-  return count == 0 || line.yes
-             ? Result<void>()
-             : ask("delete " + counted(count, "session") + " from the trash for good", "not deleted", io);
-}
-
-}  // namespace
 
 std::string described(const Listed& of) {
   return visible_line(of.id, kShown) + in_parentheses(shown_title(session_name(*of.session, kTitleCharacters)));
