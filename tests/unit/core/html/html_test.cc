@@ -1,0 +1,71 @@
+// Texts of logs as HTML: what has a meaning is escaped, Markdown and colours become elements of arborfs alone.
+#include "core/html/html.h"
+
+#include <gtest/gtest.h>
+
+#include "core/html/page.h"
+
+namespace arborfs::html {
+namespace {
+
+TEST(HtmlText, EscapesWhatHasAMeaningAndShowsWhatIsInvisible) {
+  EXPECT_EQ(text("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
+  EXPECT_EQ(text("\x1b[2J"), "^[[2J");
+  EXPECT_EQ(text("x\xff"), "x\xef\xbf\xbd");
+}
+
+TEST(HtmlPath, EncodesEachByteThatAnAddressCannotHave) {
+  EXPECT_EQ(path("branches/000012-a b\"<ü/x.html"), "branches/000012-a%20b%22%3C%C3%BC/x.html");
+}
+
+TEST(HtmlMarkdown, ShowsHtmlAsText) {
+  EXPECT_EQ(markdown("a <b>x</b>"), "<p>a &lt;b&gt;x&lt;/b&gt;</p>\n");
+  EXPECT_EQ(markdown("<script>\nx()\n</script>"), "<pre><code>&lt;script&gt;\nx()\n&lt;/script&gt;\n</code></pre>\n");
+}
+
+TEST(HtmlMarkdown, LinksToTheWebAlone) {
+  EXPECT_EQ(markdown("[x](https://e.invalid/)"),
+            "<p><a rel=\"noopener noreferrer\" href=\"https://e.invalid/\">x</a></p>\n");
+  EXPECT_EQ(markdown("[x](javascript:y)"), "<p>x (javascript:y)</p>\n");
+  EXPECT_EQ(markdown("[src/a.cc](src/a.cc)"), "<p>src/a.cc</p>\n");
+}
+
+TEST(HtmlMarkdown, LoadsNoImage) {
+  EXPECT_EQ(markdown("![a plot](http://e.invalid/p.png)"),
+            "<p><a rel=\"noopener noreferrer\" href=\"http://e.invalid/p.png\">a plot</a></p>\n");
+}
+
+TEST(HtmlMarkdown, KeepsTheHeadingsOfPagesForPages) {
+  EXPECT_EQ(markdown("# a\n\n###### b"), "<h3>a</h3>\n<h6>b</h6>\n");
+}
+
+TEST(HtmlTerminal, MakesClassesOfColours) {
+  EXPECT_EQ(terminal("\x1b[1;31mred\x1b[0m plain"), "<span class=\"fg1 bold\">red</span> plain");
+  EXPECT_EQ(terminal("\x1b[38;5;9mx\x1b[39my"), "<span class=\"fg9\">x</span>y");
+  EXPECT_EQ(terminal("\x1b[38;2;255;0;0mx"), "<span class=\"fg9\">x</span>");
+  EXPECT_EQ(terminal("a\r\nb"), "a\nb");
+}
+
+TEST(HtmlTerminal, SpellsOtherSequencesOut) {
+  EXPECT_EQ(terminal("\x1b]0;t\x07<"), "^[]0;t^G&lt;");
+}
+
+TEST(HtmlDiff, MarksLinesByTheirFirstCharacter) {
+  EXPECT_EQ(diff("@@ -1 +1 @@\n-a\n+<b>\n c\n"),
+            "<span class=\"at\">@@ -1 +1 @@\n</span><del class=\"del\">-a\n</del><ins class=\"add\">+&lt;b&gt;\n</ins>"
+            "<span class=\"same\"> c\n</span>");
+}
+
+TEST(HtmlPage, NamesItsScriptsAndItsStyleByTheirHashes) {
+  const std::string page = page_begin({"a <title>", "x"}) + page_end(true);
+  EXPECT_NE(page.find("<title>a &lt;title&gt;</title>"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'; img-src 'self' file: data:; style-src 'sha256-"), std::string::npos);
+  EXPECT_EQ(page_begin({"", ""}).find("unsafe"), std::string::npos);
+  for (const std::string_view script : {kPageScript, kHighlightScript, kPageStyle}) {
+    EXPECT_EQ(script.find("</script"), std::string_view::npos);
+    EXPECT_EQ(script.find("<!--"), std::string_view::npos);
+  }
+}
+
+}  // namespace
+}  // namespace arborfs::html
