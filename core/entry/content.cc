@@ -97,9 +97,11 @@ Result<void> Content::add_json(const std::shared_ptr<const LogSource>& log, std:
   return {};
 }
 
-void Content::add_rendered(std::uint64_t size, Renderer render) {
+void Content::add_rendered(std::uint64_t size, Renderer render, std::size_t kept) {
   if (size != 0) {
-    add_segment(size).render = std::make_shared<const Renderer>(std::move(render));
+    Segment& segment = add_segment(size);
+    segment.render = std::make_shared<const Renderer>(std::move(render));
+    segment.kept = kept;
   }
 }
 
@@ -183,7 +185,7 @@ Result<void> Content::read_rendered(const Segment& segment, std::uint64_t from, 
 std::size_t Content::memory_bytes() const {
   std::size_t bytes = segments_.capacity() * sizeof(Segment);
   for (const auto& segment : segments_) {
-    bytes += segment.text.capacity();
+    bytes += segment.text.capacity() + segment.kept;
   }
   return bytes;
 }

@@ -40,7 +40,8 @@ class Content {
   Result<void> add_json(const std::shared_ptr<const LogSource>& log, std::uint64_t offset, std::uint64_t length,
                         std::string (*decode)(std::string_view) = json::decode_utf8);
   /// `render` is called from any thread and must always return exactly `size` bytes; else reads fail with `stale`.
-  void add_rendered(std::uint64_t size, Renderer render);
+  /// `kept`: the bytes of memory that it alone keeps, for memory_bytes().
+  void add_rendered(std::uint64_t size, Renderer render, std::size_t kept = 0);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Up to `length` bytes from `offset`, fewer only at the end. Errors: stale, io, and those of a renderer.
@@ -71,6 +72,7 @@ class Content {
     std::shared_ptr<const LogSource> log;
     std::uint64_t log_offset = 0;
     std::shared_ptr<const Renderer> render;
+    std::size_t kept = 0;  // by `render`
   };
   struct LastRendered;
   Segment& add_segment(std::uint64_t size);

@@ -297,7 +297,7 @@ of the log and the id are found too, but not listed. It has:
     entries/           each entry as JSON, exactly as the log has it: 000042-assistant-a1b2c3d4.json
     text/              the same entries as text: 000042-assistant-a1b2c3d4.md
     images/            the images in entries: 000042-a1b2c3d4-1.png
-    branches/          one folder for the end of each branch, with context.json, transcript.md, their pages and its entries
+    branches/          one folder for the end of each branch: its entries, context.json, transcript.md and their pages
     branches/current   link to the branch that the leaf is on
     labels/            one link per label, to the entry that has it
     damage/            bytes of the log that belong to no entry; absent if there are none

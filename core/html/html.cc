@@ -1,5 +1,6 @@
 #include "core/html/html.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>

@@ -15,7 +15,8 @@ std::string text(std::string_view wtf8);
 std::string path(std::string_view path);
 
 /// A text in Markdown as GitHub's Markdown, of which HTML is shown as text. Its headings are h3 and below. Links lead
-/// to `http`, `https` and `mailto` alone; what others lead to is text, and so are images: a page loads nothing.
+/// to `http`, `https` and `mailto` alone; what others lead to is text, and so are images: a page loads nothing. A text
+/// that would take long is shown as it is: one over 64 KiB, of deeply nested marks, or with a very large table.
 std::string markdown(std::string_view wtf8);
 
 /// What a program wrote to a terminal, for an element `pre`: with the colours and weights of ANSI as the classes `fg0`

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ namespace {
 
 constexpr int kFirstHeading = 3;  // above it are those of the page
 constexpr int kLastHeading = 6;
+// A text that is longer, deeper or wider is shown as it is: cmark's time grows with the square of some texts, and with
+// the cells of tables, of which a short text can have millions.
+constexpr std::size_t kLongest = 64 << 10;
+constexpr std::size_t kDeepest = 48;
+constexpr std::size_t kMostCells = 50'000;
 
 using NodePtr = std::unique_ptr<cmark_node, decltype(&cmark_node_free)>;
 using ParserPtr = std::unique_ptr<cmark_parser, decltype(&cmark_parser_free)>;
@@ -77,6 +83,15 @@ void link_instead(cmark_node* node) {
   cmark_node_free(node);
 }
 
+bool is_in_link(cmark_node* node) {
+  for (cmark_node* above = cmark_node_parent(node); above != nullptr; above = cmark_node_parent(above)) {
+    if (cmark_node_get_type(above) == CMARK_NODE_LINK) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void make_harmless(cmark_node* node) {
   const cmark_node_type type = cmark_node_get_type(node);
   if (type == CMARK_NODE_HTML_BLOCK || type == CMARK_NODE_HTML_INLINE) {
@@ -86,7 +101,7 @@ void make_harmless(cmark_node* node) {
   } else if (type == CMARK_NODE_HEADING) {
     cmark_node_set_heading_level(node, std::min(cmark_node_get_heading_level(node) + kFirstHeading - 1, kLastHeading));
   } else if (type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE) {
-    if (!is_safe(view_of(cmark_node_get_url(node)))) {
+    if (!is_safe(view_of(cmark_node_get_url(node))) || (type == CMARK_NODE_IMAGE && is_in_link(node))) {
       unwrap(node);
     } else if (type == CMARK_NODE_IMAGE) {
       link_instead(node);
@@ -94,14 +109,21 @@ void make_harmless(cmark_node* node) {
   }
 }
 
-/// The nodes that make_harmless() may change, children before their parents.
-std::vector<cmark_node*> nodes_of(cmark_node* document) {
+/// The nodes that make_harmless() may change, children before their parents; nothing if they are too deep.
+std::optional<std::vector<cmark_node*>> nodes_of(cmark_node* document) {
   std::vector<cmark_node*> nodes;
+  std::size_t depth = 0;
   const std::unique_ptr<cmark_iter, decltype(&cmark_iter_free)> all(cmark_iter_new(document), cmark_iter_free);
   for (cmark_event_type event = cmark_iter_next(all.get()); event != CMARK_EVENT_DONE;
        event = cmark_iter_next(all.get())) {
     cmark_node* const node = cmark_iter_get_node(all.get());
     const cmark_node_type type = cmark_node_get_type(node);
+    if (cmark_node_first_child(node) != nullptr) {
+      depth += event == CMARK_EVENT_ENTER ? 1 : std::size_t{0} - 1;
+    }
+    if (depth > kDeepest) {
+      return std::nullopt;
+    }
     const bool is_leaf = type == CMARK_NODE_HTML_BLOCK || type == CMARK_NODE_HTML_INLINE;
     const bool is_other = type == CMARK_NODE_HEADING || type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE;
     if (event == CMARK_EVENT_EXIT ? is_other : is_leaf) {
@@ -124,9 +146,30 @@ std::string with_rel(std::string_view made) {
   return out.append(made, begin, made.size() - begin);
 }
 
+/// The cells that a table could have at most.
+std::size_t cells_of(std::string_view text) {
+  std::size_t lines = 0;
+  std::size_t widest = 0;
+  for (std::size_t at = 0; at < text.size(); ++lines) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    widest =
+        std::max(widest, static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                             text.begin() + static_cast<std::ptrdiff_t>(end), '|')));
+    at = end + 1;
+  }
+  return lines * widest;
+}
+
+std::string as_it_is(std::string_view wtf8) {
+  return "<pre class=\"plain\">" + text(wtf8) + "</pre>\n";
+}
+
 }  // namespace
 
 std::string markdown(std::string_view wtf8) {
+  if (wtf8.size() > kLongest || cells_of(wtf8) > kMostCells) {
+    return as_it_is(wtf8);
+  }
   static std::once_flag registered;
   std::call_once(registered, cmark_gfm_core_extensions_ensure_registered);
   const std::string shown = visible(wtf8);
@@ -136,7 +179,11 @@ std::string markdown(std::string_view wtf8) {
   }
   cmark_parser_feed(parser.get(), shown.data(), shown.size());
   const NodePtr document(cmark_parser_finish(parser.get()), cmark_node_free);
-  for (cmark_node* const node : nodes_of(document.get())) {
+  const auto nodes = nodes_of(document.get());
+  if (!nodes) {
+    return as_it_is(wtf8);
+  }
+  for (cmark_node* const node : *nodes) {
     make_harmless(node);
   }
   const std::unique_ptr<char, decltype(&std::free)> made(

@@ -20,11 +20,10 @@ std::string hash_of(std::string_view source) {
   return "'sha256-" + json::encode_base64(bytes) + "'";
 }
 
-const std::string& policy() {
-  static const std::string policy = "default-src 'none'; img-src 'self' file: data:; style-src " + hash_of(kPageStyle) +
-                                    "; script-src " + hash_of(kPageScript) + " " + hash_of(kHighlightScript) +
-                                    "; base-uri 'none'; form-action 'none'";
-  return policy;
+std::string policy(bool is_alone) {
+  static const std::string policy = "; style-src " + hash_of(kPageStyle) + "; script-src " + hash_of(kPageScript) +
+                                    " " + hash_of(kHighlightScript) + "; base-uri 'none'; form-action 'none'";
+  return "default-src 'none'; img-src " + std::string(is_alone ? "data:" : "'self' file:") + policy;
 }
 
 }  // namespace
@@ -33,7 +32,7 @@ std::string page_begin(const PageHead& head) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"";
-  out += policy() + "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  out += policy(head.is_alone) + "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
   out += "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"arborfs ";
   out += std::string(ARBORFS_VERSION) + "\">\n<title>" + text(head.title) + "</title>\n<style>";
   out.append(kPageStyle).append("</style>\n</head>\n<body class=\"" + text(head.body_class) + "\">\n");

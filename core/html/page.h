@@ -11,6 +11,7 @@ namespace arborfs::html {
 struct PageHead {
   std::string title;       // WTF-8
   std::string body_class;  // of the page's kind, for the style
+  bool is_alone = false;   // its images are in it; else they are files, which are read where the page is one
 };
 
 /// Up to and with `<body>`.

@@ -71,7 +71,10 @@ OwnList read_own_list(const std::string& name, const std::function<Result<void>(
     return own;
   }
   own.path = config_path(name);
-  const auto text = file ? file->read(0, kLongestList) : Result<std::string>(file.error());
+  auto text = file ? file->read(0, kLongestList + 1) : Result<std::string>(file.error());
+  if (text && text->size() > kLongestList) {
+    text = Error{Errc::too_large, "the file is too long"};
+  }
   if (const auto added = text ? add(*text) : Result<void>(text.error()); !added) {
     own.problem = own.path + ": " + added.error().message;
     write_log(LogLevel::warning, own.problem);

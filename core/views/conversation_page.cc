@@ -145,8 +145,12 @@ class PageEntries {
         id_prefix_(place.id_prefix),
         filter_(place.filter) {}
 
-  void set_spent(const SessionSpent& spent) {
+  /// `of`: whether what an entry tells is of the page.
+  void set_spent(const SessionSpent& spent, const std::function<bool(Ordinal entry)>& of) {
     for (const Spent& one : spent.messages) {
+      if (!of(one.entry)) {
+        continue;
+      }
       Told& told = told_[one.entry];
       told.row.add(stats::addend_of(one, spent));
       told.model = one.model;
@@ -155,7 +159,7 @@ class PageEntries {
         models_.insert(one.model);
       }
     }
-    if (spent.whole_cost) {
+    if (spent.whole_cost && of(kNoEntry)) {
       all_.usage.cost = (std::isnan(all_.usage.cost) ? 0 : all_.usage.cost) + *spent.whole_cost;
     }
   }
@@ -173,6 +177,15 @@ class PageEntries {
       RETURN_IF_ERROR(article(steps[at], body, out));
     }
     return out.append(kPartEnd);
+  }
+
+  /// About what the steps from `first` to before `last` take.
+  [[nodiscard]] std::size_t memory_of(std::size_t first, std::size_t last) const {
+    std::size_t bytes = (last - first) * (sizeof(PageStep) + sizeof(Told));
+    for (std::size_t at = first; at < last; ++at) {
+      bytes += steps[at].before.capacity();
+    }
+    return bytes;
   }
 
   /// What an entry says. Errors: stale, io.
@@ -211,6 +224,11 @@ class PageEntries {
     return raw ? format_.renderer->first_words(step.entry.type, *raw, kWords) : "";
   }
 
+  /// Words of the log on one line, as HTML.
+  [[nodiscard]] std::string words(std::string_view said) const {
+    return text(visible_line(filter_ ? filter_->words(said) : std::string(said), kWords));
+  }
+
  private:
   /// The text of an entry that says nothing to a model, or is too long to be parsed.
   [[nodiscard]] Result<std::string> text_of(const PageStep& step, const Result<std::string>& raw) const {
@@ -223,11 +241,6 @@ class PageEntries {
       return read_text(*format_.renderer, *log_, step.entry.type, step.entry.offset, step.length);
     }
     return text;
-  }
-
-  /// Words of the log on one line, as HTML.
-  [[nodiscard]] std::string words(std::string_view said) const {
-    return text(visible_line(filter_ ? filter_->words(said) : std::string(said), kWords));
   }
 
   struct Told {
@@ -264,6 +277,10 @@ class PageEntries {
   }
 
   static Result<void> add_started(const StartedShown& one, std::string& out) {
+    if (one.inside == nullptr && one.path.empty()) {
+      out += "<p class=\"note\">sub-agent: " + text(one.title) + ", which could not be read</p>\n";
+      return {};
+    }
     if (one.inside == nullptr) {
       out += "<p class=\"tools\"><a href=\"" + html::path(one.path) + "\">sub-agent: " + text(one.title) + "</a></p>\n";
       return {};
@@ -322,6 +339,17 @@ std::string list_of(const std::vector<PagePlace::Link>& links, std::string_view 
   return out + "</ul></nav>\n";
 }
 
+/// Filtered before it is cut: a part of a secret is none that the filter knows.
+std::string name_of(const Session& session, const PagePlace& place, std::size_t columns) {
+  constexpr std::size_t kWhole = 1 << 16;
+  return place.filter ? visible_line(place.filter->words(session_name(session, kWhole)), columns)
+                      : session_name(session, columns);
+}
+
+std::string title_of(const Session& session, const PagePlace& place, std::size_t columns) {
+  return place.title.empty() ? name_of(session, place, columns) : place.title;
+}
+
 std::string page_of(const StartedSession& one, const PagePlace& place) {
   return place.to_session + one.folder + "/transcript.html";
 }
@@ -376,7 +404,7 @@ Result<void> go_on() {
 }
 
 /// Adds the articles in parts, and says whether any has code of a language.
-Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, Content& content) {
+Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const PagePlace& place, Content& content) {
   bool has_code = false;
   for (std::size_t first = 0; first < pages->steps.size();) {
     RETURN_IF_ERROR(go_on());
@@ -386,10 +414,11 @@ Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, Conte
     }
     ASSIGN_OR_RETURN(const auto part, pages->render(first, last));
     has_code = has_code || part.find("<code class=\"language-") != std::string::npos;
-    if (content.size() + part.size() <= kKept) {
+    if (place.filter || content.size() + part.size() <= kKept) {
       content.add_text(part);
     } else {
-      content.add_rendered(part.size(), [pages, first, last] { return pages->render(first, last); });
+      content.add_rendered(
+          part.size(), [pages, first, last] { return pages->render(first, last); }, pages->memory_of(first, last));
     }
     first = last;
   }
@@ -454,15 +483,16 @@ class Branches {
       }
       const PageStep& first = firsts_.at(parting.first);
       ASSIGN_OR_RETURN(auto said, first.length <= kPart ? entries.body_of(first) : Result<std::string>(std::string()));
-      out += "<div class=\"notes\"><p><a href=\"" + address_of(parting) + "\">another branch: " + text(first.role) +
-             " #" + std::to_string(parting.first) + "</a></p>\n" + said + "</div>\n";
+      out += "<div class=\"notes\"><p><a href=\"" + address_of(parting) +
+             "\">another branch: " + entries.words(first.role) + " #" + std::to_string(parting.first) + "</a></p>\n" +
+             said + "</div>\n";
     }
     if (out.empty()) {
       return out;
     }
     const std::string number = std::to_string(next.ordinal);
     return "<section class=\"parting\" aria-label=\"Branches part here\">\n<div class=\"here notes\"><p><a href=\"#" +
-           id_prefix_ + "e" + number + "\">this branch: " + text(next.role) + " #" + number + "</a></p>\n<p>" +
+           id_prefix_ + "e" + number + "\">this branch: " + entries.words(next.role) + " #" + number + "</a></p>\n<p>" +
            text(entries.first_words(next)) + "</p></div>\n" + out + "</section>\n";
   }
 
@@ -527,16 +557,15 @@ void add_steps(const Session& session, const LogIndex& index, Ordinal end, const
 
 Result<Conversation> read_conversation(const Session& session, Ordinal end, const PagePlace& place);
 
-/// Puts each started session at the first entry of a tool that names it, those in the page else at the end. Errors:
-/// those of read_conversation().
+/// Puts each started session at the first entry of a tool that names it. What no entry names goes to the end if it is
+/// shown within the page. Errors: those of read_conversation().
 Result<void> place_started(const PagePlace& place, PageEntries& entries) {
   std::vector<const StartedSession*> left;
   for (const StartedSession& one : place.started) {
     left.push_back(&one);
   }
   const auto shown = [&](const StartedSession& one) -> Result<StartedShown> {
-    StartedShown made{session_name(*one.session, kWords), page_of(one, place), nullptr};
-    made.title = place.filter ? place.filter->words(made.title) : made.title;
+    StartedShown made{name_of(*one.session, place, kWords), place.is_alone ? "" : page_of(one, place), nullptr};
     const auto inside = place.inside ? place.inside(one) : std::nullopt;
     if (inside) {
       ASSIGN_OR_RETURN(const Ordinal leaf, leaf_of(*one.session));
@@ -549,6 +578,7 @@ Result<void> place_started(const PagePlace& place, PageEntries& entries) {
     if (left.empty()) {
       break;
     }
+    RETURN_IF_ERROR(go_on());
     const auto raw = step.role == "tool" ? entries.raw_of(step) : Result<std::string>(std::string());
     for (const StartedSession*& one : left) {
       const std::string_view name = named_in_outputs(one->id);
@@ -572,6 +602,7 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
   Conversation made;
   std::uint32_t generation = 0;
   Ordinal newest = end;
+  std::set<Ordinal> on_path;
   {
     const auto guard = session.read();
     if (!guard || !guard->has_details()) {
@@ -581,16 +612,20 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
     newest = place.branches == PagePlace::Branches::none ? end : guard->index().size();
     made.entries = std::make_shared<PageEntries>(session, *guard, place);
     made.facts = facts_of(session, guard->index(), end);
+    const auto path = people_entries(guard->index(), end);
+    on_path.insert(path.begin(), path.end());
     add_steps(session, guard->index(), end, place, made);
   }
-  made.facts.title = session_name(session, kTitle);
+  made.facts.title = title_of(session, place, kTitle);
   if (place.filter) {
-    for (std::string* const fact : {&made.facts.title, &made.facts.id, &made.facts.folder}) {
+    for (std::string* const fact : {&made.facts.id, &made.facts.folder}) {
       *fact = place.filter->words(*fact);
     }
   }
-  ASSIGN_OR_RETURN(const auto spent, stats::session_spent_until(session, *Prices::in_force(), newest));
-  made.entries->set_spent(spent);
+  const PricesPtr prices = place.is_lasting ? std::make_shared<const Prices>() : Prices::in_force();
+  ASSIGN_OR_RETURN(const auto spent, stats::session_spent_until(session, *prices, newest));
+  made.entries->set_spent(
+      spent, [&](Ordinal entry) { return place.branches != PagePlace::Branches::none || on_path.contains(entry); });
   RETURN_IF_ERROR(place_started(place, *made.entries));
   Ordinal after = kNoEntry;
   std::set<Ordinal> parted;
@@ -610,10 +645,10 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
 Result<std::shared_ptr<const Content>> conversation_page(const Session& session, Ordinal end, const PagePlace& place) {
   ASSIGN_OR_RETURN(const auto made, read_conversation(session, end, place));
   auto content = std::make_shared<Content>();
-  content->add_text(html::page_begin({made.facts.title, "conversation"}) +
+  content->add_text(html::page_begin({made.facts.title, "conversation", place.is_alone}) +
                     head_of(made.facts, *made.entries, place, "") + std::string(kBar) +
                     made.branches.list(*made.entries) + "<main id=\"main\">\n");
-  ASSIGN_OR_RETURN(const bool has_code, add_articles(made.entries, *content));
+  ASSIGN_OR_RETURN(const bool has_code, add_articles(made.entries, place, *content));
   content->add_text("</main>\n" + foot() + html::page_end(has_code));
   return std::shared_ptr<const Content>(content);
 }
@@ -623,12 +658,14 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   std::optional<PageEntries> pages;
   PageFacts facts;
   std::vector<Ordinal> talk;  // of the path for people
+  std::uint32_t generation = 0;
   {
     const auto guard = session.read();
     if (!guard || !guard->has_details()) {
       return session_changed();
     }
     const LogIndex& index = guard->index();
+    generation = guard->generation();
     spoken = spoken_path(session, *guard, end, Reach::context);
     pages.emplace(session, *guard, place);
     facts = facts_of(session, index, end);
@@ -638,7 +675,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
       }
     }
   }
-  facts.title = session_name(session, kTitle);
+  facts.title = title_of(session, place, kTitle);
   std::vector<std::string> parts;  // of the articles
   bool has_code = false;
   std::string articles;
@@ -691,10 +728,12 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
                     head_of(facts, *pages, place, text(says)) + std::string(kBar) + "<main id=\"main\">\n");
   for (std::string& part : parts) {
     const auto kept = std::make_shared<const std::string>(std::move(part));
-    content->add_rendered(kept->size(), [kept]() -> Result<std::string> { return *kept; });
+    content->add_rendered(
+        kept->size(), [kept]() -> Result<std::string> { return *kept; }, kept->capacity());
   }
   content->add_text("</main>\n" + foot() + html::page_end(has_code));
-  return std::shared_ptr<const Content>(content);
+  ASSIGN_OR_RETURN(const auto guard, session.read_index());
+  return guard.generation() == generation ? Result<std::shared_ptr<const Content>>(content) : session_changed();
 }
 
 }  // namespace arborfs

@@ -19,7 +19,8 @@
 
 namespace arborfs {
 
-/// What becomes of the texts of a log before they are in a page. Called from any thread; always the same for a text.
+/// What becomes of the texts of a log before they are in a page, which is then made once and kept whole: what a filter
+/// learns from a text may change what it makes of others.
 struct TextFilter {
   std::function<std::string(std::string_view record, std::string_view place)> record;  // JSON to JSON
   std::function<std::string(std::string_view text)> words;                             // of titles, names and facts
@@ -36,10 +37,13 @@ struct PagePlace {
     links,   // they are listed, and shown by their first words where they part
     inside,  // their entries follow those of the path
   };
+  std::string title;                    // "" for the session's name
   std::string to_session;               // from the page to the folder of its session: "" or "../../"
   std::vector<Link> links;              // above the conversation
   std::vector<StartedSession> started;  // shown where an output names them
   Branches branches = Branches::none;
+  /// The page never changes, although the session does: it tells no cost of the session or by list prices.
+  bool is_lasting = false;
   bool is_alone = false;  // a file of its own, without links to files of the mount
   ImageSource images;     // null: the files of images/
   /// The page of a started session that is to be shown within this one; nothing for a link. Null: links to all.
@@ -50,7 +54,8 @@ struct PagePlace {
 
 /// The path for people to `end`. Needs Depth::details. Errors: stale, io; interrupted once cancelled.
 Result<std::shared_ptr<const Content>> conversation_page(const Session& session, Ordinal end, const PagePlace& place);
-/// The messages of context.json after `end`. Needs Depth::details. Errors: the same; too_large above 256 MiB.
+/// The messages of context.json after `end`; of the place, it takes the title and the links. Needs Depth::details.
+/// Errors: the same; too_large above 256 MiB.
 Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordinal end, const PagePlace& place);
 
 }  // namespace arborfs

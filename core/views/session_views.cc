@@ -9,6 +9,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/entry/context_path.h"
+#include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
@@ -383,26 +384,31 @@ ContentResult make_trajectory(const ViewRequest& request) {
   return trajectory(request.session, end, started_by(*request.catalog.view(), request.session));
 }
 
-/// Links for a page in the folder of its session, or in that of a branch.
-PagePlace page_place(const ViewRequest& request) {
+/// For a page in the folder of its session, or in that of a branch, which never changes within a generation.
+Result<PagePlace> page_place(const ViewRequest& request) {
   PagePlace place;
-  const bool is_of_branch = request.item != kNoEntry;
-  place.to_session = is_of_branch ? "../../" : "";
-  place.branches = is_of_branch ? PagePlace::Branches::none : PagePlace::Branches::links;
+  if (request.item != kNoEntry) {
+    ASSIGN_OR_RETURN(const auto guard, request.session.read_index());
+    place.title = "Branch " + names::branch_stem(guard.index(), request.item);
+    place.to_session = "../../";
+    place.is_lasting = true;
+    place.links = {{"the whole session", "../../transcript.html"}, {"what the model saw", "context.html"}};
+    return place;
+  }
+  place.branches = PagePlace::Branches::links;
   const auto view = request.catalog.view();
   const std::string path = view->path_of(request.session.number());
-  std::string to_root = place.to_session;
+  std::string to_root;
   for (std::size_t at = 0; !path.empty() && at != std::string::npos; at = path.find('/', at + 1)) {
     to_root += "../";
   }
   place.links = {{"all sessions", to_root + "index.html"},
-                 {is_of_branch ? "the whole session" : "Markdown",
-                  place.to_session + "transcript." + (is_of_branch ? "html" : "md")},
                  {"what the model sees", "context.html"},
-                 {"changes", place.to_session + "changes.diff"},
-                 {"tree", place.to_session + "tree.txt"}};
+                 {"Markdown", "transcript.md"},
+                 {"changes", "changes.diff"},
+                 {"tree", "tree.txt"}};
   if (view->starter_of(request.session.number()) != 0) {
-    place.links.push_back({"the session that started it", place.to_session + "../../transcript.html"});
+    place.links.push_back({"the session that started it", "../../transcript.html"});
   }
   place.started = started_by(*view, request.session);
   return place;
@@ -410,13 +416,14 @@ PagePlace page_place(const ViewRequest& request) {
 
 ContentResult make_page(const ViewRequest& request) {
   ASSIGN_OR_RETURN(const auto end, end_of(request));
-  return conversation_page(request.session, end, page_place(request));
+  ASSIGN_OR_RETURN(const auto place, page_place(request));
+  return conversation_page(request.session, end, place);
 }
 
 ContentResult make_context_page(const ViewRequest& request) {
   ASSIGN_OR_RETURN(const auto end, end_of(request));
-  PagePlace place = page_place(request);
-  place.links[2] = {"the conversation", "transcript.html"};
+  ASSIGN_OR_RETURN(auto place, page_place(request));
+  place.links[1] = {"the conversation", "transcript.html"};
   return context_page(request.session, end, place);
 }
 

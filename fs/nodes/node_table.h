@@ -184,7 +184,6 @@ NodeId parent_of_path(MountState& state, NodeId node);
 
 namespace stats_nodes {
 /// stats.html, which the root has.
-NamesSnapshot::Item page_item();
 Result<Child> page_child(MountState& state, RequestContext& call);
 }  // namespace stats_nodes
 

@@ -368,10 +368,6 @@ Result<ListingPtr> list(MountState& /*state*/, RequestContext& /*call*/, NodeId 
 
 }  // namespace
 
-NamesSnapshot::Item page_item() {
-  return item_at(stats::kStatsPage);
-}
-
 Result<Child> page_child(MountState& state, RequestContext& call) {
   return child_at(state, call, stats::kStatsPage);
 }

@@ -27,7 +27,7 @@ constexpr std::array kRootRows = {
     RootRow{"README.md", Kind::readme},
     RootRow{".rgignore", Kind::rgignore, true, false},
     RootRow{"index.html", Kind::index_page},
-    RootRow{"stats.html", Kind::stats_file},
+    RootRow{"stats.html", Kind::stats_file, true, false},  // a look at it reads all logs
     RootRow{"status.json", Kind::mount_status},
     RootRow{"operations", Kind::operations},
     RootRow{"new", Kind::new_control, false},
@@ -152,10 +152,6 @@ Result<ListingPtr> list(MountState& state, RequestContext& /*call*/, NodeId /*no
   std::vector<NamesSnapshot::Item> items;
   for (const RootRow& row : kRootRows) {
     if (!row.listed || (state.read_only && !row.on_read_only)) {
-      continue;
-    }
-    if (row.kind == Kind::stats_file) {
-      items.push_back(stats_nodes::page_item());
       continue;
     }
     NamesSnapshot::Item item{std::string(row.name), {NodeId(row.kind, 0, 0), CacheTtl::forever}, std::nullopt};

@@ -1,5 +1,6 @@
 """The HTML pages: complete, linked, and made of nothing that a log can choose."""
 
+import base64
 import html
 import json
 import random
@@ -331,6 +332,43 @@ def test_a_redacted_export_has_no_secret(case, name):
             found += any(secret in plain for secret, _ in known)
             taken += b"[redacted:" in done.stdout
     assert found > 0 and taken >= found, (found, taken)
+
+
+def test_a_long_redacted_page_knows_what_shows_itself_later(case):
+    """Of a page above a MiB: a token without a name, before the record that names it; a token across the end of what
+    a title shows; the data of an image in the records."""
+    chance = random.Random("long")
+    token = "".join(chance.choice("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789") for _ in range(24))
+    github = "gh" + "p_" + "".join(chance.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") for _ in range(36))
+    session = case.agent.session("/srv/shop", title="x" * 175 + " " + github)
+    for number in range(40):
+        session.user("many words " * 4000)
+        session.assistant(f"as {token} says, {number}")
+    session.image(base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8).decode())
+    session.user(f"export API_TOKEN={token}")
+    session.write()
+    store = ["--agent-dir", case.agent.path]
+    page = case.arborfs("export", *store, "latest", "--redact", "--yes").stdout.decode()
+    assert len(page) > 1 << 20 and token not in page and "[redacted:" in page, len(page)
+    assert not any(github[at:at + 12] in page for at in range(len(github) - 12)), "a part of the token in the title"
+    for form in ("--json", "--markdown"):
+        said = case.arborfs("export", *store, "latest", "--redact", "--yes", form).stdout.decode()
+        assert token not in said and github not in said and "iVBORw0KGgo" not in said, form
+
+
+def test_a_page_of_a_branch_stays_what_it_was(case):
+    """Within a generation, whatever is appended and however the session is called; its tokens are those of its path."""
+    session = case.agent.talk(6)
+    with case.mount() as mount:
+        folder = mount.path / "projects" / session.project
+        pages = [next(folder.glob("*/branches")) / "3" / name for name in ("transcript.html", "context.html")]
+        before = [page.read_bytes() for page in pages]
+        next(folder.glob("*/title")).write_text("Another title, which is longer than before\n")
+        next(folder.glob("*/append")).write_text("more\n")
+        for number in range(4, 7):
+            (pages[0].parent.parent / str(number) / "transcript.html").read_bytes()
+        equal([page.read_bytes() for page in pages], before)
+        equal([page.stat().st_size for page in pages], [len(text) for text in before])
 
 
 def test_redaction_is_shown_and_agreed_to_first(case):

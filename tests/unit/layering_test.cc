@@ -273,7 +273,6 @@ const std::map<std::string, std::string> kChangesNoStore = {
     {"core/base/threads.cc", "how threads are scheduled"},
     {"fs/fuse/mountpoint.cc", "the control file of a FUSE connection"},
     {"tools/arborfs/draft.cc", "a temporary file for an editor"},
-    {"tools/arborfs/export.cc", "the folder of the pages that open makes"},
     {"tools/arborfs/programs.cc", "the rows that fzf shows, in memory"},
 };
 

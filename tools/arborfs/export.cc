@@ -11,13 +11,15 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/entry/names.h"
 #include "core/entry/people_path.h"
 #include "core/entry/views.h"
 #include "core/json/base64.h"
 #include "core/json/document.h"
-#include "core/os/environment.h"
+#include "core/json/utf8.h"
+#include "core/os/state_dir.h"
 #include "core/os/submounts.h"
 #include "core/os/temp_file.h"
 #include "core/redact/redactor.h"
@@ -39,6 +41,7 @@ using ContentPtr = std::shared_ptr<const Content>;
 constexpr std::uint64_t kMostOfAnImage = std::uint64_t{8} << 20U;
 constexpr std::uint64_t kWritten = 1 << 20;
 constexpr mode_t kFileMode = 0666;
+constexpr mode_t kPrivateMode = 0600;
 
 /// The images of a session as data: addresses; "" for those that are too long or of no known type.
 ImageSource images_inside(const SessionPtr& session, const Catalog& catalog) {
@@ -73,8 +76,10 @@ class AlonePage : public std::enable_shared_from_this<AlonePage> {
     if (redactor_ != nullptr) {
       place.images = [](const ImageFiles::File& /*file*/) { return std::string(); };
       place.filter = {
-          [this](std::string_view record, std::string_view where) { return redactor_->redact_json(record, where); },
-          [this](std::string_view words) { return redactor_->redact(words, "titles and names"); }};
+          [redactor = redactor_](std::string_view record, std::string_view where) {
+            return redactor->redact_json(record, where);
+          },
+          [redactor = redactor_](std::string_view words) { return redactor->redact(words, "titles and names"); }};
     }
     place.branches = line_.all_branches ? PagePlace::Branches::inside : PagePlace::Branches::none;
     place.id_prefix = pages_ == 0 ? "" : "s" + std::to_string(pages_) + "-";
@@ -116,13 +121,30 @@ Result<void> add_markdown(const CommandLine& line, const Catalog& catalog, const
   return {};
 }
 
+/// A record without the data of its images. Errors: stale, io.
+Result<std::string> without_images(const Session::Guard& guard, Ordinal ordinal) {
+  ASSIGN_OR_RETURN(auto raw, guard.log()->read(guard.index().entry(ordinal).offset, guard.index().length(ordinal)));
+  const auto& images = guard.details().images();
+  for (auto image = images.rbegin(); image != images.rend(); ++image) {
+    if (image->ordinal == ordinal && image->blob.empty() && image->data_offset + image->data_length <= raw.size()) {
+      raw.replace(image->data_offset, image->data_length, "[redacted:image]");
+    }
+  }
+  return json::is_valid_utf8(raw) ? raw : json::decode_utf8(raw);
+}
+
 /// {"session":…,"entries":[…]}: session.json and the records of the path, or all.
-Result<ContentPtr> json_of(const SessionPtr& session, Ordinal end, bool all, const Catalog& catalog) {
+Result<ContentPtr> json_of(const CommandLine& line, const SessionPtr& session, Ordinal end, const Catalog& catalog) {
+  const bool all = line.all_branches;
   ASSIGN_OR_RETURN(const auto header, make_view(*session, *find_view("session.json"), 0, catalog));
   ASSIGN_OR_RETURN(const auto text, header.content->read_all());
   auto content = std::make_shared<Content>();
   content->add_text("{\"session\":" + text + ",\"entries\":[");
-  ASSIGN_OR_RETURN(const auto guard, session->read_index());
+  const auto found = session->read();
+  if (!found || !found->has_details()) {
+    return session_changed();
+  }
+  const Session::Guard& guard = *found;
   std::vector<Ordinal> entries = all ? std::vector<Ordinal>() : people_entries(guard.index(), end);
   for (Ordinal ordinal = 1; all && ordinal <= guard.index().size(); ++ordinal) {
     entries.push_back(ordinal);
@@ -130,6 +152,11 @@ Result<ContentPtr> json_of(const SessionPtr& session, Ordinal end, bool all, con
   std::string_view before = "\n";
   for (const Ordinal ordinal : entries) {
     content->add_text(std::exchange(before, ",\n"));
+    if (line.redact) {
+      ASSIGN_OR_RETURN(const auto record, without_images(guard, ordinal));
+      content->add_text(record);
+      continue;
+    }
     RETURN_IF_ERROR(content->add_json(guard.log(), guard.index().entry(ordinal).offset, guard.index().length(ordinal)));
   }
   content->add_text("\n]}\n");
@@ -159,7 +186,7 @@ Result<ContentPtr> document_of(const CommandLine& line, const Opened& opened, re
     return trajectory(*session, ends.front(), started_by(*opened.catalog->view(), *session));
   }
   if (line.json) {
-    return json_of(session, ends.front(), line.all_branches, *opened.catalog);
+    return json_of(line, session, ends.front(), *opened.catalog);
   }
   if (line.markdown) {
     auto content = std::make_shared<Content>();
@@ -218,7 +245,7 @@ Result<ContentPtr> redacted_and_agreed(const CommandLine& line, const Opened& op
   redact::Redactor redactor(rules);
   RETURN_IF_ERROR(redacted(line, opened, redactor));
   report(redactor, io);
-  if (is_page(line)) {
+  if (is_page(line) || line.json) {
     const auto guard = opened.of.session->read();
     const std::size_t images = guard && guard->has_details() ? guard->details().images().size() : 0;
     io.err << (images == 0 ? ""
@@ -255,7 +282,8 @@ int run_export(const CommandLine& line, Terminal& io) {
   if (!document) {
     return fail(io, document.error());
   }
-  const auto written = line.output.empty() || line.output == "-" ? write_content(**document, Form{}, io)
+  const Form form{.safe_json = io.out_is_terminal && (line.json || line.atif)};
+  const auto written = line.output.empty() || line.output == "-" ? write_content(**document, form, io)
                                                                  : write_file(line.output, kFileMode, **document);
   return written ? kDone : fail(io, written.error());
 }
@@ -290,17 +318,22 @@ std::string page_in_mount(const std::set<std::string>& mounts, const Session& se
   return "";
 }
 
-/// A page of its own, where no mount shows the session: in a folder that only the user reads.
+/// A page of its own, where no mount shows the session: in a folder that only the user reads. Those of yesterday go.
 Result<std::string> page_in_cache(const CommandLine& line, const Opened& opened) {
-  const std::string cache = environment_variable("XDG_CACHE_HOME");
-  const auto folder =
-      std::filesystem::path(cache.empty() ? environment_variable("HOME") + "/.cache" : cache) / "arborfs" / "pages";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  constexpr std::int64_t kKeptNs = std::int64_t{24} * 3600 * 1'000'000'000;
+  constexpr std::size_t kLongestName = 200;
+  const std::string folder = cache_path("pages");
+  ASSIGN_OR_RETURN(const auto dir, make_private_folder(Disk::real(), folder, false));
+  ASSIGN_OR_RETURN(const auto pages, dir.list());
+  for (const auto& page : pages) {
+    const auto stat = dir.stat(page.name);
+    if (stat && now_ns() - stat->mtime_ns > kKeptNs) {
+      static_cast<void>(Disk::real().remove(dir, page.name));
+    }
+  }
   ASSIGN_OR_RETURN(const auto document, document_of(line, opened, nullptr));
-  const std::string path = (folder / (names::encode(opened.of.id, 200) + ".html")).string();
-  RETURN_IF_ERROR(write_file(path, 0600, *document));
+  const std::string path = folder + "/" + names::encode(opened.of.id, kLongestName) + ".html";
+  RETURN_IF_ERROR(write_file(path, kPrivateMode, *document));
   return path;
 }
 
