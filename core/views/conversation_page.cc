@@ -687,7 +687,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   std::set<Ordinal> sent;
   std::map<Ordinal, std::uint32_t> images;
   std::uint64_t bytes = 0;
-  RETURN_IF_ERROR(
+  const auto read =
       session.format().renderer->read_turns(spoken, [&](Ordinal entry, const std::vector<Turn>& turns) -> Result<void> {
         for (const Turn& turn : turns) {
           std::string body;
@@ -712,7 +712,9 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
           }
         }
         return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : go_on();
-      }));
+      });
+  const bool is_cut = !read && read.error().code == Errc::too_large;
+  RETURN_IF_ERROR(is_cut ? Result<void>() : read);
   end_part();
   std::size_t left_out = 0;
   for (const Ordinal ordinal : talk) {
@@ -720,9 +722,10 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   }
   const std::string says =
       "What the agent would send the model after #" + std::to_string(end) + ": " + counted(messages, "message") +
-      (left_out == 0 ? "."
-                     : ". " + counted(left_out, "entry", "entries") + " of the conversation " +
-                           (left_out == 1 ? "is" : "are") + " not sent, or only in a shorter form.");
+      (is_cut          ? ", as far as it is not too long to be shown."
+       : left_out == 0 ? "."
+                       : ". " + counted(left_out, "entry", "entries") + " of the conversation " +
+                             (left_out == 1 ? "is" : "are") + " not sent, or only in a shorter form.");
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({"What the model saw: " + facts.title, "context"}) +
                     head_of(facts, *pages, place, text(says)) + std::string(kBar) + "<main id=\"main\">\n");

@@ -54,8 +54,9 @@ struct PagePlace {
 
 /// The path for people to `end`. Needs Depth::details. Errors: stale, io; interrupted once cancelled.
 Result<std::shared_ptr<const Content>> conversation_page(const Session& session, Ordinal end, const PagePlace& place);
-/// The messages of context.json after `end`; of the place, it takes the title and the links. Needs Depth::details.
-/// Errors: the same; too_large above 256 MiB.
+/// The messages of context.json after `end`; of the place, it takes the title and the links. What
+/// begins with a giant entry, or is above 256 MiB, is left out, as the page says. Needs Depth::details. Errors: the
+/// same.
 Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordinal end, const PagePlace& place);
 
 }  // namespace arborfs
