@@ -143,6 +143,14 @@ std::string id_part(const LogIndex& index, Ordinal ordinal, std::size_t used, st
 
 }  // namespace
 
+std::string address(std::string_view path) {
+  std::string out;
+  for (const char& c : path) {
+    out += is_portable(c) || c == '~' || c == '/' ? std::string(1, c) : percent({&c, 1});
+  }
+  return out;
+}
+
 std::string encode(std::string_view text, std::size_t limit) {
   if (text.empty()) {
     return std::string(kEmpty);
@@ -266,25 +274,37 @@ bool is_in_project_name(std::string_view word, std::string_view name) {
   return name.find(word) != std::string_view::npos || name.find(spelled) != std::string_view::npos;
 }
 
+namespace {
+
+/// Of several types of one extension, the first is the registered one.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kExtensions{{
+    {"image/png", "png"},
+    {"image/jpeg", "jpg"},
+    {"image/jpg", "jpg"},
+    {"image/gif", "gif"},
+    {"image/webp", "webp"},
+    {"image/svg+xml", "svg"},
+    {"image/svg", "svg"},
+    {"image/bmp", "bmp"},
+    {"image/x-ms-bmp", "bmp"},
+    {"image/avif", "avif"},
+}};
+
+}  // namespace
+
 std::string_view image_extension(std::string_view mime_type) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kExtensions{{
-      {"image/png", "png"},
-      {"image/jpeg", "jpg"},
-      {"image/jpg", "jpg"},
-      {"image/gif", "gif"},
-      {"image/webp", "webp"},
-      {"image/svg+xml", "svg"},
-      {"image/svg", "svg"},
-      {"image/bmp", "bmp"},
-      {"image/x-ms-bmp", "bmp"},
-      {"image/avif", "avif"},
-  }};
   std::string type(mime_type.substr(0, mime_type.find(';')));
   std::transform(type.begin(), type.end(), type.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? char(c | 32) : c; });
   const auto* found =
       std::find_if(kExtensions.begin(), kExtensions.end(), [&](const auto& row) { return row.first == type; });
   return found == kExtensions.end() ? "bin" : found->second;
+}
+
+std::string_view image_media_type(std::string_view extension) {
+  const auto* found =
+      std::find_if(kExtensions.begin(), kExtensions.end(), [&](const auto& row) { return row.second == extension; });
+  return found == kExtensions.end() ? "" : found->first;
 }
 
 // The names of names.h that are for reading rather than for distinguishing items: those made from titles.

@@ -17,6 +17,9 @@ namespace arborfs::names {
 /// `limit` bytes is cut between encoded bytes and ends with '~' and 16 hex digits of a hash of the whole.
 std::string encode(std::string_view text, std::size_t limit = 255);
 
+/// A path as an address within a page or a Markdown document: each byte beyond [A-Za-z0-9._~/-] as %XX.
+std::string address(std::string_view path);
+
 /// A label keeps its UTF-8 spelling except for '/', '%', control, bidirectional and zero-width characters, a leading
 /// '-' or '.', and bytes that are not UTF-8.
 std::string encode_label(std::string_view text, std::size_t limit = 255);
@@ -55,5 +58,7 @@ std::string slug(std::string_view title);
 
 /// The file name extension for an image block: png, jpg, gif, webp, svg, bmp, avif, or bin.
 std::string_view image_extension(std::string_view mime_type);
+/// The media type of the images with this extension; "" for bin.
+std::string_view image_media_type(std::string_view extension);
 
 }  // namespace arborfs::names

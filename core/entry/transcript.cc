@@ -75,20 +75,8 @@ std::string break_sentence(const PeopleStep& step) {
 }
 
 std::string image_link(const LogIndex& index, const ImageRef& image, std::string_view images) {
-  constexpr std::string_view kPlain = "-._~";
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string link = "![image " + std::to_string(image.number) + "](" + std::string(images);
-  for (const char c : names::image_file(index, image)) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                          kPlain.find(c) != std::string_view::npos;
-    if (is_plain) {
-      link += c;
-    } else {
-      link.append("%").append(1, kHex[byte >> 4U]).append(1, kHex[byte & 15U]);
-    }
-  }
-  return link + ")\n\n";
+  return "![image " + std::to_string(image.number) + "](" + std::string(images) +
+         names::address(names::image_file(index, image)) + ")\n\n";
 }
 
 std::vector<TranscriptStep> transcript_steps(const LogIndex& index, const std::vector<PeopleStep>& path,

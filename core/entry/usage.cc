@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "core/json/document.h"
 
@@ -48,12 +49,29 @@ bool is_told(const Usage& usage) {
                      [&usage](const Field& field) { return !std::isnan(usage.*field.number); });
 }
 
-double tokens_told(const Usage& usage) {
+std::uint64_t token_count(double number) {
+  constexpr double kMost = 1e18;
+  return std::isnan(number) ? 0 : static_cast<std::uint64_t>(std::clamp(std::round(number), 0.0, kMost));
+}
+
+namespace {
+
+double sum_told(std::initializer_list<double> numbers) {
   double sum = 0;
-  for (const double number : {usage.input, usage.output, usage.cache_read, usage.cache_write}) {
+  for (const double number : numbers) {
     sum += std::isnan(number) ? 0 : number;
   }
   return sum;
+}
+
+}  // namespace
+
+double prompt_tokens(const Usage& usage) {
+  return sum_told({usage.input, usage.cache_read, usage.cache_write});
+}
+
+double tokens_told(const Usage& usage) {
+  return sum_told({usage.input, usage.output, usage.cache_read, usage.cache_write});
 }
 
 Usage usage_growth(const Usage& from, const Usage& to) {

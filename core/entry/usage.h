@@ -41,6 +41,10 @@ void raise_usage(Usage& usage, const Usage& other);
 bool is_told(const Usage& usage);
 /// Input, output, and tokens read from and written to the cache; an untold number counts as zero.
 double tokens_told(const Usage& usage);
+/// The number as a count; 0 for one that is not told, or is negative.
+std::uint64_t token_count(double number);
+/// Input, with the tokens read from and written to the cache; an untold number counts as zero.
+double prompt_tokens(const Usage& usage);
 /// What `to` has more than `from`; no number is less than zero, and one that only `to` tells is that of `to`.
 Usage usage_growth(const Usage& from, const Usage& to);
 /// True if it tells of tokens but of no cost.

@@ -362,10 +362,8 @@ Result<std::vector<OccupiedPart>> occupied_by(const Session& session, const Cata
   std::vector<const Session*> left{&session};
   for (std::size_t at = 0; at < left.size(); ++at) {
     RETURN_IF_ERROR(add_occupied(*left[at], parts));
-    if (const auto children = view.children.find(left[at]->number()); children != view.children.end()) {
-      for (const auto& [name, child] : children->second->sessions) {
-        left.push_back(child.get());
-      }
+    for (const auto& [name, child] : view.children_of(left[at]->number())) {
+      left.push_back(child.get());
     }
   }
   return each_once(std::move(parts));

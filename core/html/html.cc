@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/entry/text.h"
 
 namespace arborfs::html {
@@ -41,23 +42,6 @@ void escape(std::string_view shown, std::string& out) {
 std::string text(std::string_view wtf8) {
   std::string out;
   escape(visible(wtf8), out);
-  return out;
-}
-
-std::string path(std::string_view path) {
-  constexpr std::string_view kPlain = "-._~/";
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                          kPlain.find(c) != std::string_view::npos;
-    if (is_plain) {
-      out += c;
-    } else {
-      out.append("%").append(1, kHex[byte >> 4U]).append(1, kHex[byte & 15U]);
-    }
-  }
   return out;
 }
 
@@ -238,15 +222,13 @@ std::string terminal(std::string_view wtf8) {
 std::string diff(std::string_view wtf8) {
   const std::string shown = visible(wtf8);
   std::string out;
-  for (std::size_t at = 0; at < shown.size();) {
-    const std::size_t end = std::min(shown.find('\n', at), shown.size());
-    const std::string_view line = std::string_view(shown).substr(at, end - at);
+  for (std::string_view rest = shown; !rest.empty();) {
+    const std::string_view line = take_line(rest);
     const char first = line.empty() ? ' ' : line.front();
     out += first == '+' ? "<ins class=\"add\">" : first == '-' ? "<del class=\"del\">" : "<span class=\"";
     out += first == '+' || first == '-' ? "" : first == '@' ? "at\">" : "same\">";
     escape(line, out);
     out += first == '+' ? "\n</ins>" : first == '-' ? "\n</del>" : "\n</span>";
-    at = end + 1;
   }
   return out;
 }

@@ -11,9 +11,6 @@ namespace arborfs::html {
 /// As the text of an element, and as the value of an attribute within double quotes.
 std::string text(std::string_view wtf8);
 
-/// A path below the mount as the value of `href` or `src`: each byte beyond [A-Za-z0-9._~/-] is encoded.
-std::string path(std::string_view path);
-
 /// A text in Markdown as GitHub's Markdown, of which HTML is shown as text. Its headings are h3 and below. Links lead
 /// to `http`, `https` and `mailto` alone; what others lead to is text, and so are images: a page loads nothing. A text
 /// that would take long is shown as it is: one over 64 KiB, of deeply nested marks, or with a very large table.

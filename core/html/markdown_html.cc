@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/words.h"
 #include "core/entry/text.h"
 #include "core/html/html.h"
 
@@ -150,12 +151,9 @@ std::string with_rel(std::string_view made) {
 std::size_t cells_of(std::string_view text) {
   std::size_t lines = 0;
   std::size_t widest = 0;
-  for (std::size_t at = 0; at < text.size(); ++lines) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    widest =
-        std::max(widest, static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
-                                                             text.begin() + static_cast<std::ptrdiff_t>(end), '|')));
-    at = end + 1;
+  for (; !text.empty(); ++lines) {
+    const std::string_view line = take_line(text);
+    widest = std::max(widest, static_cast<std::size_t>(std::count(line.begin(), line.end(), '|')));
   }
   return lines * widest;
 }

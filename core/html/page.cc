@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "core/base/hash.h"
+#include "core/entry/names.h"
 #include "core/html/html.h"
 #include "core/json/base64.h"
 
@@ -45,6 +46,28 @@ std::string page_end(bool has_code) {
     out.append("<script>").append(kHighlightScript).append("</script>\n");
   }
   return out.append("<script>").append(kPageScript).append("</script>\n</body>\n</html>\n");
+}
+
+std::string link_list(const std::vector<Link>& links, std::string_view label) {
+  if (links.empty()) {
+    return "";
+  }
+  std::string out = "<nav aria-label=\"" + text(label) + "\"><ul class=\"links\">\n";
+  for (const Link& link : links) {
+    out += "<li><a href=\"" + names::address(link.path) + "\">" + text(link.words) + "</a></li>\n";
+  }
+  return out + "</ul></nav>\n";
+}
+
+std::string fact(std::string_view name, std::string_view value) {
+  return value.empty() ? "" : "<div><dt>" + text(name) + "</dt><dd>" + text(value) + "</dd></div>\n";
+}
+
+std::string find_bar(std::string_view hint, std::string_view filters, std::string_view buttons) {
+  return "<div class=\"bar\" role=\"search\">\n" + std::string(filters) +
+         "<span class=\"needs-script\"><input type=\"search\" id=\"find\" aria-label=\"" + text(hint) +
+         "\" placeholder=\"find ( / )\"> <output id=\"found\"></output> " + std::string(buttons) +
+         "<button type=\"button\" id=\"theme\">light or dark</button></span>\n</div>\n";
 }
 
 }  // namespace arborfs::html

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace arborfs::html {
 
@@ -18,6 +19,19 @@ struct PageHead {
 std::string page_begin(const PageHead& head);
 /// The scripts and the end. `has_code`: blocks of code with a language are coloured, which takes 105 KB of script.
 std::string page_end(bool has_code);
+
+// Parts of pages; their texts are WTF-8.
+
+struct Link {
+  std::string words;
+  std::string path;  // from the page
+};
+/// A list of links; "" for none.
+std::string link_list(const std::vector<Link>& links, std::string_view label);
+/// A row of a list of facts, `<dl class="facts">`; "" without a value.
+std::string fact(std::string_view name, std::string_view value);
+/// The bar with the search; `filters` and `buttons` are HTML.
+std::string find_bar(std::string_view hint, std::string_view filters = "", std::string_view buttons = "");
 
 // The files that are built in (page.css, page.js, highlight.min.js).
 extern const std::string_view kPageStyle;

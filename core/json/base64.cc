@@ -1,28 +1,10 @@
 #include "core/json/base64.h"
 
-#include <array>
-
 namespace arborfs::json {
 namespace {
 
-constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::uint8_t kStray = 0xFF;
-
-constexpr std::array<std::uint8_t, 256> make_values() {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(kStray);
-  for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
-    values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::uint8_t>(i);
-  }
-  values['-'] = 62;
-  values['_'] = 63;
-  return values;
-}
-
-constexpr std::array<std::uint8_t, 256> kValues = make_values();
-
 std::uint32_t value_of(char c) {
-  return kValues[static_cast<unsigned char>(c)];
+  return kBase64Values[static_cast<unsigned char>(c)];
 }
 
 char low_byte(std::uint32_t bits) {
@@ -38,7 +20,7 @@ std::string decode_base64(std::string_view text) {
   int digits = 0;  // of the group of four being read
   for (const char c : text.substr(0, text.find('='))) {
     const std::uint32_t value = value_of(c);
-    if (value == kStray) {
+    if (value == kNoBase64) {
       continue;
     }
     bits = bits << 6 | value;
@@ -54,7 +36,7 @@ std::uint64_t decoded_base64_size(std::string_view text) {
   text = text.substr(0, text.find('='));
   std::uint64_t digits = 0;
   for (const char c : text) {
-    digits += value_of(c) != kStray;
+    digits += value_of(c) != kNoBase64;
   }
   return digits / 4 * 3 + digits % 4 * 6 / 8;
 }
@@ -68,10 +50,10 @@ std::string encode_base64(std::string_view bytes) {
       return k < left ? static_cast<unsigned char>(bytes[i + k]) : 0U;
     };
     const std::uint32_t group = byte(0) << 16 | byte(1) << 8 | byte(2);
-    out.push_back(kAlphabet[group >> 18]);
-    out.push_back(kAlphabet[group >> 12 & 63]);
-    out.push_back(left > 1 ? kAlphabet[group >> 6 & 63] : '=');
-    out.push_back(left > 2 ? kAlphabet[group & 63] : '=');
+    out.push_back(kBase64Alphabet[group >> 18]);
+    out.push_back(kBase64Alphabet[group >> 12 & 63]);
+    out.push_back(left > 1 ? kBase64Alphabet[group >> 6 & 63] : '=');
+    out.push_back(left > 2 ? kBase64Alphabet[group & 63] : '=');
   }
   return out;
 }

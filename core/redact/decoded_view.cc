@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/json/base64.h"
 #include "core/json/text_bytes.h"
 
 namespace arborfs::redact {
@@ -121,25 +122,11 @@ std::size_t word_end(std::string_view text, std::size_t at) {
                                                                : at + static_cast<std::size_t>(space - near.begin());
 }
 
-constexpr std::uint8_t kNoDigit = 64;
-constexpr std::array<std::uint8_t, 256> make_digits() {
-  std::array<std::uint8_t, 256> digits{};
-  digits.fill(kNoDigit);
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
-    digits[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::uint8_t>(i);
-  }
-  digits['-'] = 62;
-  digits['_'] = 63;
-  return digits;
-}
-constexpr std::array<std::uint8_t, 256> kDigits = make_digits();
-
 std::uint8_t digit(char c) {
-  return kDigits[static_cast<unsigned char>(c)];
+  return json::kBase64Values[static_cast<unsigned char>(c)];
 }
 bool is_digit(char c) {
-  return digit(c) != kNoDigit;
+  return digit(c) != json::kNoBase64;
 }
 
 bool is_readable(char c) {

@@ -149,6 +149,12 @@ std::string CatalogView::path_of(const ShownAt& place) const {
   return whole;
 }
 
+const NamedSessions& CatalogView::children_of(std::uint32_t number) const {
+  static const NamedSessions kNone;
+  const auto found = children.find(number);
+  return found == children.end() ? kNone : found->second->sessions;
+}
+
 std::uint32_t CatalogView::starter_of(std::uint32_t number) const {
   const auto found = where.find(number);
   return found == where.end() ? 0 : found->second.starter;

@@ -77,6 +77,8 @@ struct CatalogView {
   [[nodiscard]] std::string path_of(const ShownAt& place) const;
   /// The number of the session in whose children/ it is; 0 for one in its project, or that is not shown.
   [[nodiscard]] std::uint32_t starter_of(std::uint32_t number) const;
+  /// The sessions in its children/; empty for one that started none.
+  [[nodiscard]] const NamedSessions& children_of(std::uint32_t number) const;
   /// True if the session is in the children/ of another session.
   [[nodiscard]] bool is_child(std::uint32_t number) const { return starter_of(number) != 0; }
   /// The session with this name in one of the folders of the view: as shown, that of its log, its id or a former name.

@@ -1,6 +1,7 @@
 #include "core/session/session_name.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "core/entry/text.h"
 #include "core/log/log_reader.h"
 #include "core/log/log_source.h"
+#include "core/store/blob_store.h"
 
 namespace arborfs {
 namespace {
@@ -33,12 +35,6 @@ class LogBeginning final : public ForwardingLog {
 
  private:
   const std::uint64_t size_;
-};
-
-/// Images say nothing.
-class NoBlobs final : public BlobSource {
- public:
-  [[nodiscard]] std::optional<std::string> read_blob(std::string_view /*hash*/) const override { return std::nullopt; }
 };
 
 std::string on_one_line(std::string_view text, std::size_t columns) {
@@ -80,9 +76,8 @@ class OpeningSearch {
     if (!raw) {
       return false;
     }
-    const NoBlobs blobs;
     Saying said = format_.renderer->saying(
-        {index.entry(entry).type, index.name(entry), *raw, index.entry(entry).timestamp_ms, blobs});
+        {index.entry(entry).type, index.name(entry), *raw, index.entry(entry).timestamp_ms, *blobs_});
     if (said.by > best_.by) {
       best_ = std::move(said);
     }
@@ -95,6 +90,7 @@ class OpeningSearch {
 
   const Format& format_;
   const LogSource& log_;
+  const std::shared_ptr<const BlobSource> blobs_ = make_no_blobs();  // images say nothing
   Saying best_;
   std::uint64_t looked_to_ = 0;
 };

@@ -27,6 +27,7 @@
 namespace arborfs {
 namespace {
 
+using html::fact;
 using html::text;
 using stats::SessionSpent;
 using stats::Spent;
@@ -50,10 +51,6 @@ std::string time_html(std::int64_t time_ms) {
   return time.empty() ? "" : " <time datetime=\"" + text(json::iso_time(time_ms)) + "\">" + text(time) + "</time>";
 }
 
-std::uint64_t tokens(double number) {
-  return std::isnan(number) || number < 0 ? 0 : static_cast<std::uint64_t>(number);
-}
-
 std::string dollars(const stats::Row& row) {
   const std::string cost = stats::cost_words(row);
   return cost == "-" ? "" : (cost.starts_with('~') ? "~$" + cost.substr(1) : "$" + cost);
@@ -63,14 +60,19 @@ std::string dollars(const stats::Row& row) {
 std::string usage_words(const stats::Row& row) {
   const Usage& usage = row.usage;
   const std::string cost = dollars(row);
-  return grouped(tokens(usage.input) + tokens(usage.cache_read) + tokens(usage.cache_write)) + " in · " +
-         grouped(tokens(usage.output)) + " out" + (cost.empty() ? "" : " · " + cost);
+  return grouped(token_count(prompt_tokens(usage))) + " in · " + grouped(token_count(usage.output)) + " out" +
+         (cost.empty() ? "" : " · " + cost);
 }
 
 /// A word of the role as a class; the roles that all agents share have a look of their own.
 std::string class_of(std::string_view role) {
   static const std::set<std::string_view> kShared = {"user", "assistant", "tool", "summary", "system"};
   return kShared.contains(role) ? std::string(role) : "other";
+}
+
+/// True if HTML has code of a language that pages colour.
+bool has_code(std::string_view html) {
+  return html.find("<code class=\"language-") != std::string_view::npos;
 }
 
 class PageEntries;
@@ -100,13 +102,9 @@ struct Parting {
   Ordinal after = kNoEntry;  // the last entry of the page that both have; kNoEntry: none
 };
 
-/// The other branches, newest first. `path` is that of the page, of which it shows `shown`.
-std::vector<Parting> partings_of(const LogIndex& index, Ordinal end, const std::vector<PeopleStep>& path,
+/// The other branches, newest first. `on_path` is the path to `end`, of which the page shows `shown`.
+std::vector<Parting> partings_of(const LogIndex& index, Ordinal end, const std::set<Ordinal>& on_path,
                                  const std::vector<PageStep>& shown, std::size_t most) {
-  std::set<Ordinal> on_path;
-  for (const PeopleStep& step : path) {
-    on_path.insert(step.ordinal);
-  }
   std::set<Ordinal> on_page;
   for (const PageStep& step : shown) {
     on_page.insert(step.ordinal);
@@ -249,7 +247,7 @@ class PageEntries {
   };
 
   static ImageSource files_below(const std::string& to_session) {
-    return [to_session](const ImageFiles::File& file) { return html::path(to_session + "images/" + file.name); };
+    return [to_session](const ImageFiles::File& file) { return names::address(to_session + "images/" + file.name); };
   }
 
   /// Errors: those of render().
@@ -264,8 +262,8 @@ class PageEntries {
       out += " <span>" + text(usage_words(told->second.row)) + "</span>";
     }
     if (!is_alone_) {
-      out += " <span class=\"more\"><a href=\"" + html::path(to_session_ + "branches/" + number) +
-             "/context.html\">what the model saw</a> <a href=\"" + html::path(to_session_ + "entries/" + number) +
+      out += " <span class=\"more\"><a href=\"" + names::address(to_session_ + "branches/" + number) +
+             "/context.html\">what the model saw</a> <a href=\"" + names::address(to_session_ + "entries/" + number) +
              ".json\">record</a></span>";
     }
     out += "</header>\n" + body;
@@ -282,7 +280,8 @@ class PageEntries {
       return {};
     }
     if (one.inside == nullptr) {
-      out += "<p class=\"tools\"><a href=\"" + html::path(one.path) + "\">sub-agent: " + text(one.title) + "</a></p>\n";
+      out += "<p class=\"tools\"><a href=\"" + names::address(one.path) + "\">sub-agent: " + text(one.title) +
+             "</a></p>\n";
       return {};
     }
     ASSIGN_OR_RETURN(const auto inside, one.inside->render(0, one.inside->steps.size()));
@@ -324,21 +323,6 @@ struct PageFacts {
   std::int64_t last_ms = Entry::kNoTime;
 };
 
-std::string fact(std::string_view name, const std::string& value) {
-  return value.empty() ? "" : "<div><dt>" + std::string(name) + "</dt><dd>" + text(value) + "</dd></div>\n";
-}
-
-std::string list_of(const std::vector<PagePlace::Link>& links, std::string_view label) {
-  if (links.empty()) {
-    return "";
-  }
-  std::string out = "<nav aria-label=\"" + std::string(label) + "\"><ul class=\"links\">\n";
-  for (const PagePlace::Link& link : links) {
-    out += "<li><a href=\"" + html::path(link.path) + "\">" + text(link.words) + "</a></li>\n";
-  }
-  return out + "</ul></nav>\n";
-}
-
 /// Filtered before it is cut: a part of a secret is none that the filter knows.
 std::string name_of(const Session& session, const PagePlace& place, std::size_t columns) {
   constexpr std::size_t kWhole = 1 << 16;
@@ -354,8 +338,8 @@ std::string page_of(const StartedSession& one, const PagePlace& place) {
   return place.to_session + one.folder + "/transcript.html";
 }
 
-std::vector<PagePlace::Link> started_links(const PagePlace& place) {
-  std::vector<PagePlace::Link> links;
+std::vector<html::Link> started_links(const PagePlace& place) {
+  std::vector<html::Link> links;
   for (const StartedSession& one : place.started) {
     if (!place.is_alone) {
       links.push_back({session_name(*one.session, kWords), page_of(one, place)});
@@ -375,20 +359,19 @@ std::string head_of(const PageFacts& facts, const PageEntries& pages, const Page
   out += fact("agent", facts.agent) + fact("project", facts.folder) + fact("session", facts.id) +
          fact("from", time_of(facts.first_ms)) + fact("to", time_of(facts.last_ms)) + fact("models", models);
   out += pages.all().messages == 0 ? "" : fact("tokens", usage_words(pages.all()));
-  return out + "</dl>\n" + list_of(place.links, "Other views") + list_of(started_links(place), "Sub-agents") +
-         "</header>\n";
+  return out + "</dl>\n" + html::link_list(place.links, "Other views") +
+         html::link_list(started_links(place), "Sub-agents") + "</header>\n";
 }
 
-constexpr std::string_view kBar =
-    "<div class=\"bar\" role=\"search\" aria-label=\"What is shown\">\n"
-    "<label><input type=\"checkbox\" id=\"show-people\" checked> people</label>\n"
-    "<label><input type=\"checkbox\" id=\"show-answers\" checked> answers</label>\n"
-    "<label><input type=\"checkbox\" id=\"show-thinking\" checked> thinking</label>\n"
-    "<label><input type=\"checkbox\" id=\"show-tools\" checked> tools</label>\n"
-    "<label><input type=\"checkbox\" id=\"show-notes\" checked> notes</label>\n"
-    "<span class=\"needs-script\"><input type=\"search\" id=\"find\" aria-label=\"Find in the conversation\" "
-    "placeholder=\"find ( / )\"> <output id=\"found\"></output> <button type=\"button\" id=\"fold\">fold</button> "
-    "<button type=\"button\" id=\"theme\">light or dark</button></span>\n</div>\n";
+std::string bar() {
+  return html::find_bar("Find in the conversation",
+                        "<label><input type=\"checkbox\" id=\"show-people\" checked> people</label>\n"
+                        "<label><input type=\"checkbox\" id=\"show-answers\" checked> answers</label>\n"
+                        "<label><input type=\"checkbox\" id=\"show-thinking\" checked> thinking</label>\n"
+                        "<label><input type=\"checkbox\" id=\"show-tools\" checked> tools</label>\n"
+                        "<label><input type=\"checkbox\" id=\"show-notes\" checked> notes</label>\n",
+                        "<button type=\"button\" id=\"fold\">fold</button> ");
+}
 
 std::string foot() {
   return "<footer class=\"foot\"><p class=\"facts\">arborfs " + std::string(ARBORFS_VERSION) + "</p></footer>\n";
@@ -403,9 +386,9 @@ Result<void> go_on() {
   return Cancellation::is_requested() ? Result<void>(Errc::interrupted, "the reader is gone") : Result<void>();
 }
 
-/// Adds the articles in parts, and says whether any has code of a language.
+/// Adds the articles in parts, and says whether one of them has_code().
 Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const PagePlace& place, Content& content) {
-  bool has_code = false;
+  bool is_coloured = false;
   for (std::size_t first = 0; first < pages->steps.size();) {
     RETURN_IF_ERROR(go_on());
     std::size_t last = first;
@@ -413,7 +396,7 @@ Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const
       bytes += pages->steps[last].length;
     }
     ASSIGN_OR_RETURN(const auto part, pages->render(first, last));
-    has_code = has_code || part.find("<code class=\"language-") != std::string::npos;
+    is_coloured = is_coloured || has_code(part);
     if (place.filter || content.size() + part.size() <= kKept) {
       content.add_text(part);
     } else {
@@ -422,15 +405,15 @@ Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const
     }
     first = last;
   }
-  return has_code;
+  return is_coloured;
 }
 
-PageFacts facts_of(const Session& session, const LogIndex& index, Ordinal end) {
+PageFacts facts_of(const Session& session, const LogIndex& index, const std::set<Ordinal>& path) {
   PageFacts facts;
   facts.agent = session.agent();
   facts.id = index.header().id;
   facts.folder = index.header().cwd;
-  for (const Ordinal ordinal : people_entries(index, end)) {
+  for (const Ordinal ordinal : path) {
     const std::int64_t time = index.entry(ordinal).timestamp_ms;
     if (time != Entry::kNoTime) {
       facts.first_ms = facts.first_ms == Entry::kNoTime ? time : std::min(facts.first_ms, time);
@@ -443,12 +426,12 @@ PageFacts facts_of(const Session& session, const LogIndex& index, Ordinal end) {
 /// The list of the branches above the conversation, and the cards where they part.
 class Branches {
  public:
-  /// Needs the guard's index only during the call. `shown` is what the page shows of `path`.
-  void read(const LogIndex& index, Ordinal end, const std::vector<PeopleStep>& path, const PagePlace& place,
+  /// Needs the guard's index only during the call. `shown` is what the page shows of the path.
+  void read(const LogIndex& index, Ordinal end, const std::set<Ordinal>& on_path, const PagePlace& place,
             const std::vector<PageStep>& shown) {
     is_inside_ = place.branches == PagePlace::Branches::inside;
     id_prefix_ = place.id_prefix;
-    partings_ = partings_of(index, end, path, shown, is_inside_ ? index.size() : kMostBranches);
+    partings_ = partings_of(index, end, on_path, shown, is_inside_ ? index.size() : kMostBranches);
     for (const Parting& parting : partings_) {
       firsts_.emplace(parting.first, step_of(index, parting.first));
       stems_.emplace(parting.end, names::branch_stem(index, parting.end));
@@ -498,7 +481,7 @@ class Branches {
 
  private:
   [[nodiscard]] std::string address_of(const Parting& parting) const {
-    return (is_inside_ ? "" : html::path("branches/" + stems_.at(parting.end)) + "/transcript.html") + "#" +
+    return (is_inside_ ? "" : names::address("branches/" + stems_.at(parting.end)) + "/transcript.html") + "#" +
            id_prefix_ + "e" + std::to_string(parting.first);
   }
 
@@ -510,6 +493,7 @@ class Branches {
 };
 
 struct Conversation {
+  std::set<Ordinal> on_path;
   std::shared_ptr<PageEntries> entries;
   PageFacts facts;
   Branches branches;
@@ -522,9 +506,9 @@ void add_steps(const Session& session, const LogIndex& index, Ordinal end, const
   const auto is_shown = [&](Ordinal ordinal) {
     return session.format().renderer->is_in_transcript(index.name(ordinal));
   };
-  const auto path = people_path(index, end);
   std::string before;
-  for (const PeopleStep& step : path) {
+  for (const PeopleStep& step : people_path(index, end)) {
+    conversation.on_path.insert(step.ordinal);
     const std::string sentence = break_sentence(step);
     before += sentence.empty() ? "" : "<p class=\"break\">" + text(sentence) + "</p>\n";
     if (is_shown(step.ordinal)) {
@@ -535,7 +519,7 @@ void add_steps(const Session& session, const LogIndex& index, Ordinal end, const
   if (place.branches == PagePlace::Branches::none) {
     return;
   }
-  conversation.branches.read(index, end, path, place, steps);
+  conversation.branches.read(index, end, conversation.on_path, place, steps);
   if (place.branches != PagePlace::Branches::inside) {
     return;
   }
@@ -602,7 +586,6 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
   Conversation made;
   std::uint32_t generation = 0;
   Ordinal newest = end;
-  std::set<Ordinal> on_path;
   {
     const auto guard = session.read();
     if (!guard || !guard->has_details()) {
@@ -611,10 +594,8 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
     generation = guard->generation();
     newest = place.branches == PagePlace::Branches::none ? end : guard->index().size();
     made.entries = std::make_shared<PageEntries>(session, *guard, place);
-    made.facts = facts_of(session, guard->index(), end);
-    const auto path = people_entries(guard->index(), end);
-    on_path.insert(path.begin(), path.end());
     add_steps(session, guard->index(), end, place, made);
+    made.facts = facts_of(session, guard->index(), made.on_path);
   }
   made.facts.title = title_of(session, place, kTitle);
   if (place.filter) {
@@ -624,8 +605,9 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
   }
   const PricesPtr prices = place.is_lasting ? std::make_shared<const Prices>() : Prices::in_force();
   ASSIGN_OR_RETURN(const auto spent, stats::session_spent_until(session, *prices, newest));
-  made.entries->set_spent(
-      spent, [&](Ordinal entry) { return place.branches != PagePlace::Branches::none || on_path.contains(entry); });
+  made.entries->set_spent(spent, [&](Ordinal entry) {
+    return place.branches != PagePlace::Branches::none || made.on_path.contains(entry);
+  });
   RETURN_IF_ERROR(place_started(place, *made.entries));
   Ordinal after = kNoEntry;
   std::set<Ordinal> parted;
@@ -646,10 +628,10 @@ Result<std::shared_ptr<const Content>> conversation_page(const Session& session,
   ASSIGN_OR_RETURN(const auto made, read_conversation(session, end, place));
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({made.facts.title, "conversation", place.is_alone}) +
-                    head_of(made.facts, *made.entries, place, "") + std::string(kBar) +
-                    made.branches.list(*made.entries) + "<main id=\"main\">\n");
-  ASSIGN_OR_RETURN(const bool has_code, add_articles(made.entries, place, *content));
-  content->add_text("</main>\n" + foot() + html::page_end(has_code));
+                    head_of(made.facts, *made.entries, place, "") + bar() + made.branches.list(*made.entries) +
+                    "<main id=\"main\">\n");
+  ASSIGN_OR_RETURN(const bool is_coloured, add_articles(made.entries, place, *content));
+  content->add_text("</main>\n" + foot() + html::page_end(is_coloured));
   return std::shared_ptr<const Content>(content);
 }
 
@@ -668,8 +650,10 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     generation = guard->generation();
     spoken = spoken_path(session, *guard, end, Reach::context);
     pages.emplace(session, *guard, place);
-    facts = facts_of(session, index, end);
-    for (const Ordinal ordinal : people_entries(index, end)) {
+    const auto entries = people_entries(index, end);
+    const std::set<Ordinal> path(entries.begin(), entries.end());
+    facts = facts_of(session, index, path);
+    for (const Ordinal ordinal : path) {
       if (is_talk(index, ordinal)) {
         talk.push_back(ordinal);
       }
@@ -677,10 +661,10 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   }
   facts.title = title_of(session, place, kTitle);
   std::vector<std::string> parts;  // of the articles
-  bool has_code = false;
+  bool is_coloured = false;
   std::string articles;
   const auto end_part = [&] {
-    has_code = has_code || articles.find("<code class=\"language-") != std::string::npos;
+    is_coloured = is_coloured || has_code(articles);
     parts.push_back(std::string(kPartBegin) + std::exchange(articles, "") + std::string(kPartEnd));
   };
   std::size_t messages = 0;
@@ -728,13 +712,13 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
                              (left_out == 1 ? "is" : "are") + " not sent, or only in a shorter form.");
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({"What the model saw: " + facts.title, "context"}) +
-                    head_of(facts, *pages, place, text(says)) + std::string(kBar) + "<main id=\"main\">\n");
+                    head_of(facts, *pages, place, text(says)) + bar() + "<main id=\"main\">\n");
   for (std::string& part : parts) {
     const auto kept = std::make_shared<const std::string>(std::move(part));
     content->add_rendered(
         kept->size(), [kept]() -> Result<std::string> { return *kept; }, kept->capacity());
   }
-  content->add_text("</main>\n" + foot() + html::page_end(has_code));
+  content->add_text("</main>\n" + foot() + html::page_end(is_coloured));
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   return guard.generation() == generation ? Result<std::shared_ptr<const Content>>(content) : session_changed();
 }

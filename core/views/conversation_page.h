@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/entry/content.h"
+#include "core/html/page.h"
 #include "core/session/session.h"
 #include "core/views/started_sessions.h"
 #include "core/views/turn_html.h"
@@ -28,10 +29,6 @@ struct TextFilter {
 
 /// Where a page is, what it has, and the pages that it links to.
 struct PagePlace {
-  struct Link {
-    std::string words;  // WTF-8
-    std::string path;   // from the page
-  };
   enum class Branches : std::uint8_t {
     none,
     links,   // they are listed, and shown by their first words where they part
@@ -39,7 +36,7 @@ struct PagePlace {
   };
   std::string title;                    // "" for the session's name
   std::string to_session;               // from the page to the folder of its session: "" or "../../"
-  std::vector<Link> links;              // above the conversation
+  std::vector<html::Link> links;        // above the conversation
   std::vector<StartedSession> started;  // shown where an output names them
   Branches branches = Branches::none;
   /// The page never changes, although the session does: it tells no cost of the session or by list prices.

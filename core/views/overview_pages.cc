@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/words.h"
+#include "core/entry/names.h"
 #include "core/entry/text.h"
 #include "core/html/html.h"
 #include "core/html/page.h"
@@ -30,8 +31,7 @@ std::string number_cell(std::uint64_t number) {
 }
 
 std::uint64_t all_tokens(const stats::Row& row) {
-  const double told = tokens_told(row.usage);
-  return std::isnan(told) || told < 0 ? 0 : static_cast<std::uint64_t>(told);
+  return token_count(tokens_told(row.usage));
 }
 
 std::string cost_cell(const stats::Row& row) {
@@ -54,14 +54,6 @@ std::string words_of(const ShownAt& place) {
   return title;
 }
 
-std::string bar(std::string_view hint) {
-  return "<div class=\"bar\" role=\"search\"><span class=\"needs-script\"><input type=\"search\" id=\"find\" "
-         "aria-label=\"" +
-         std::string(hint) +
-         "\" placeholder=\"find ( / )\"> <output id=\"found\"></output> "
-         "<button type=\"button\" id=\"theme\">light or dark</button></span></div>\n";
-}
-
 struct Listed {
   const ShownAt* place;
   std::int64_t time_ms;
@@ -75,7 +67,7 @@ std::string row_of(const CatalogView& view, const Listed& one) {
     tags += (tags.empty() ? "" : ", ") + tag;
   }
   std::string out = "<tr data-item=\"" + text(one.place->project->name) + "\"><td>" + text(day) +
-                    "</td><td><a href=\"" + html::path(view.path_of(*one.place)) + "/transcript.html\">" +
+                    "</td><td><a href=\"" + names::address(view.path_of(*one.place)) + "/transcript.html\">" +
                     text(words_of(*one.place)) + "</a></td><td>" + text(session.agent()) + "</td><td>" + text(tags) +
                     "</td>";
   return out + "</tr>\n";
@@ -105,10 +97,9 @@ std::string index_page(const CatalogView& view) {
   }
   std::string out = html::page_begin({"Sessions", "wide"}) +
                     "<header class=\"top\">\n<h1>Sessions</h1>\n<p class=\"facts\">" + counted(sessions, "session") +
-                    " in " + counted(view.projects.size(), "project") +
-                    "</p>\n<nav aria-label=\"Other pages\"><ul class=\"links\"><li><a href=\"stats.html\">tokens and "
-                    "money</a></li></ul></nav>\n</header>\n";
-  out += bar("Find sessions by words, project, agent, tag or day");
+                    " in " + counted(view.projects.size(), "project") + "</p>\n" +
+                    html::link_list({{"tokens and money", "stats.html"}}, "Other pages") + "</header>\n";
+  out += html::find_bar("Find sessions by words, project, agent, tag or day");
   return out + "<main id=\"main\">\n" + sections + "</main>\n" + html::page_end(false);
 }
 
@@ -151,8 +142,8 @@ std::string name_cell(const CatalogView& view, const std::string& name, stats::B
   const auto found = by == stats::By::session ? view.named(name) : nullptr;
   const auto place = found == nullptr ? view.where.end() : view.where.find(found->number());
   return place == view.where.end() ? text(visible_line(name, kIndexWords))
-                                   : "<a href=\"" + html::path(view.path_of(place->second)) + "/transcript.html\">" +
-                                         text(words_of(place->second)) + "</a>";
+                                   : "<a href=\"" + names::address(view.path_of(place->second)) +
+                                         "/transcript.html\">" + text(words_of(place->second)) + "</a>";
 }
 
 std::string table(const CatalogView& view, const stats::Stats& stats, stats::By by) {
@@ -184,11 +175,10 @@ std::string stats_page(const CatalogView& view, const stats::Stats& stats) {
   if (days.size() > kMostDays) {
     days.erase(days.begin(), days.end() - static_cast<std::ptrdiff_t>(kMostDays));
   }
-  std::string out =
-      html::page_begin({"Tokens and money", "wide"}) +
-      "<header class=\"top\">\n<h1>Tokens and money</h1>\n<dl class=\"facts\">\n<div><dt>messages</dt><dd>" +
-      grouped(total.messages) + "</dd></div>\n<div><dt>tokens</dt><dd>" + grouped(all_tokens(total)) +
-      "</dd></div>\n<div><dt>cost in $</dt><dd>" + text(stats::cost_words(total)) + "</dd></div>\n</dl>\n";
+  std::string out = html::page_begin({"Tokens and money", "wide"}) +
+                    "<header class=\"top\">\n<h1>Tokens and money</h1>\n<dl class=\"facts\">\n" +
+                    html::fact("messages", grouped(total.messages)) + html::fact("tokens", grouped(all_tokens(total))) +
+                    html::fact("cost in $", stats::cost_words(total)) + "</dl>\n";
   out += total.computed > 0 ? "<p class=\"note\">~ marks a cost that is computed by list prices of " +
                                   text(date_of_prices()) + ".</p>\n"
                             : "";
@@ -198,10 +188,8 @@ std::string stats_page(const CatalogView& view, const stats::Stats& stats) {
   out += stats.unreadable() > 0
              ? "<p class=\"note\">" + counted(stats.unreadable(), "session") + " could not be read.</p>\n"
              : "";
-  out +=
-      "<nav aria-label=\"Other pages\"><ul class=\"links\"><li><a href=\"index.html\">all "
-      "sessions</a></li></ul></nav>\n</header>\n";
-  out += bar("Find in the tables") + "<main id=\"main\">\n";
+  out += html::link_list({{"all sessions", "index.html"}}, "Other pages") + "</header>\n";
+  out += html::find_bar("Find in the tables") + "<main id=\"main\">\n";
   out += chart(days, "Tokens by day", [](const stats::Row& row) { return static_cast<double>(all_tokens(row)); });
   out += chart(days, "Money by day",
                [](const stats::Row& row) { return std::isnan(row.usage.cost) ? 0.0 : row.usage.cost; });

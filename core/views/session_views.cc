@@ -398,8 +398,8 @@ Result<PagePlace> page_place(const ViewRequest& request) {
   place.branches = PagePlace::Branches::links;
   const auto view = request.catalog.view();
   const std::string path = view->path_of(request.session.number());
-  std::string to_root;
-  for (std::size_t at = 0; !path.empty() && at != std::string::npos; at = path.find('/', at + 1)) {
+  std::string to_root = path.empty() ? "" : "../";
+  for (auto slashes = std::count(path.begin(), path.end(), '/'); slashes > 0; --slashes) {
     to_root += "../";
   }
   place.links = {{"all sessions", to_root + "index.html"},

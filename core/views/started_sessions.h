@@ -19,10 +19,8 @@ struct StartedSession {
 /// Those in the children/ of a session, in the order of their names.
 inline std::vector<StartedSession> started_by(const CatalogView& view, const Session& session) {
   std::vector<StartedSession> started;
-  if (const auto children = view.children.find(session.number()); children != view.children.end()) {
-    for (const auto& [name, child] : children->second->sessions) {
-      started.push_back({child->id(), "children/" + name, child});
-    }
+  for (const auto& [name, child] : view.children_of(session.number())) {
+    started.push_back({child->id(), "children/" + name, child});
   }
   return started;
 }

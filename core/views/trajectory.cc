@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/base/cancellation.h"
@@ -109,17 +111,13 @@ std::string arguments_of(const std::string& text) {
 
 /// ATIF takes four types; an image of another one, or without its bytes, is named in the text.
 void add_image(const ImageFiles& files, const ImageFiles::Place& place, const TurnImage& image, Said& into) {
-  static const std::map<std::string, std::string, std::less<>> kTypes = {{"png", "image/png"},
-                                                                         {"jpg", "image/jpeg"},
-                                                                         {"jpeg", "image/jpeg"},
-                                                                         {"gif", "image/gif"},
-                                                                         {"webp", "image/webp"}};
+  static const std::set<std::string_view> kTypes = {"image/png", "image/jpeg", "image/gif", "image/webp"};
   const ImageFiles::File* const file = files.find(place);
-  const auto type = file == nullptr ? kTypes.end() : kTypes.find(file->extension);
-  if (type == kTypes.end()) {
+  const std::string_view type = file == nullptr ? "" : names::image_media_type(file->extension);
+  if (!kTypes.contains(type)) {
     into.add_text("[image" + (image.url.empty() ? "" : ": " + image.url) + "]");
   } else {
-    into.add_image(type->second, "images/" + file->name);
+    into.add_image(std::string(type), "images/" + file->name);
   }
 }
 
@@ -269,23 +267,11 @@ double told(double number) {
   return std::isnan(number) ? 0 : number;
 }
 
-/// What was read from and written to a cache is part of the prompt.
-struct Tokens {
-  double prompt = 0;
-  double completion = 0;
-  double cached = 0;
-  explicit Tokens(const Usage& usage)
-      : prompt(told(usage.input) + told(usage.cache_read) + told(usage.cache_write)),
-        completion(told(usage.output)),
-        cached(told(usage.cache_read)) {}
-};
-
 std::string metrics_of(const Step& step) {
-  const Tokens tokens(step.usage);
   json::Text metrics = json::Text::object();
-  metrics.add_json("prompt_tokens", json::number_text(tokens.prompt));
-  metrics.add_json("completion_tokens", json::number_text(tokens.completion));
-  metrics.add_json("cached_tokens", json::number_text(tokens.cached));
+  metrics.add_json("prompt_tokens", json::number_text(prompt_tokens(step.usage)));
+  metrics.add_json("completion_tokens", json::number_text(told(step.usage.output)));
+  metrics.add_json("cached_tokens", json::number_text(told(step.usage.cache_read)));
   if (!std::isnan(step.usage.cost)) {
     metrics.add_json("cost_usd", json::number_text(step.usage.cost));
   }
@@ -366,12 +352,11 @@ std::string final_metrics(const std::vector<Step>& steps, const SessionSpent& sp
     add_usage(sums, step.usage);
   }
   const double cost = spent.whole_cost ? told(sums.cost) + *spent.whole_cost : sums.cost;
-  const Tokens tokens(sums);
   json::Text metrics = json::Text::object();
   if (is_told(sums)) {
-    metrics.add_json("total_prompt_tokens", json::number_text(tokens.prompt));
-    metrics.add_json("total_completion_tokens", json::number_text(tokens.completion));
-    metrics.add_json("total_cached_tokens", json::number_text(tokens.cached));
+    metrics.add_json("total_prompt_tokens", json::number_text(prompt_tokens(sums)));
+    metrics.add_json("total_completion_tokens", json::number_text(told(sums.output)));
+    metrics.add_json("total_cached_tokens", json::number_text(told(sums.cache_read)));
   }
   if (!std::isnan(cost)) {
     metrics.add_json("total_cost_usd", json::number_text(cost));

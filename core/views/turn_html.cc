@@ -42,7 +42,7 @@ std::string code(std::string_view source, const std::string& language) {
 }
 
 std::string first_line(std::string_view text) {
-  return visible_line(text.substr(0, std::min(text.find('\n'), text.size())), kSummary);
+  return visible_line(take_line(text), kSummary);
 }
 
 /// The lines that change, without the names of the files. The texts of an edit need not end with their lines.
@@ -51,11 +51,10 @@ std::string diff_of(std::string before, std::string after) {
     *side += side->empty() || side->back() == '\n' ? "" : "\n";
   }
   const std::string diff = unified_diff({"a", "b"}, before, after);
-  std::size_t begin = 0;
-  for (int line = 0; line < 2 && begin < diff.size(); ++line) {
-    begin = std::min(diff.find('\n', begin), diff.size() - 1) + 1;
-  }
-  return "<pre tabindex=\"0\">" + html::diff(std::string_view(diff).substr(begin)) + "</pre>\n";
+  std::string_view lines = diff;
+  take_line(lines);
+  take_line(lines);
+  return "<pre tabindex=\"0\">" + html::diff(lines) + "</pre>\n";
 }
 
 std::string text_in(const json::Value& object, std::string_view key) {

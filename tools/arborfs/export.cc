@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -46,11 +45,8 @@ constexpr mode_t kPrivateMode = 0600;
 /// The images of a session as data: addresses; "" for those that are too long or of no known type.
 ImageSource images_inside(const SessionPtr& session, const Catalog& catalog) {
   return [session, &catalog](const ImageFiles::File& file) -> std::string {
-    static const std::map<std::string, std::string, std::less<>> kTypes = {
-        {"png", "image/png"}, {"jpg", "image/jpeg"},    {"jpeg", "image/jpeg"}, {"gif", "image/gif"},
-        {"bmp", "image/bmp"}, {"svg", "image/svg+xml"}, {"webp", "image/webp"}, {"avif", "image/avif"}};
-    const auto type = kTypes.find(file.extension);
-    if (type == kTypes.end()) {
+    const std::string type(names::image_media_type(file.extension));
+    if (type.empty()) {
       return "";
     }
     const auto image = make_view(*session, item_views::image, file.at, catalog);
@@ -58,7 +54,7 @@ ImageSource images_inside(const SessionPtr& session, const Catalog& catalog) {
       return "";
     }
     const auto bytes = image->content->read_all();
-    return bytes ? "data:" + type->second + ";base64," + json::encode_base64(*bytes) : "";
+    return bytes ? "data:" + type + ";base64," + json::encode_base64(*bytes) : "";
   };
 }
 
@@ -72,8 +68,9 @@ class AlonePage : public std::enable_shared_from_this<AlonePage> {
   PagePlace place_of(const SessionPtr& session) {
     PagePlace place;
     place.is_alone = true;
-    place.images = images_inside(session, catalog_);
-    if (redactor_ != nullptr) {
+    if (redactor_ == nullptr) {
+      place.images = images_inside(session, catalog_);
+    } else {
       place.images = [](const ImageFiles::File& /*file*/) { return std::string(); };
       place.filter = {
           [redactor = redactor_](std::string_view record, std::string_view where) {

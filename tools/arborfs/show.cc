@@ -92,12 +92,9 @@ void read_index(const LogIndex& index, Ordinal leaf, Facts& facts) {
 /// The newest last, as the branches.
 std::vector<SubAgent> sub_agents_of(const Opened& opened) {
   const auto view = opened.catalog->view();
-  const auto found = view->children.find(opened.of.session->number());
   std::vector<SessionPtr> sessions;
-  if (found != view->children.end()) {
-    for (const auto& [name, session] : found->second->sessions) {
-      sessions.push_back(session);
-    }
+  for (const auto& [name, session] : view->children_of(opened.of.session->number())) {
+    sessions.push_back(session);
   }
   std::stable_sort(sessions.begin(), sessions.end(),
                    [](const SessionPtr& a, const SessionPtr& b) { return a->mtime_ns() < b->mtime_ns(); });

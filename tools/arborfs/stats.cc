@@ -38,8 +38,7 @@ std::string heading_of(By by) {
 }
 
 std::string count_words(double number) {
-  constexpr double kMost = 1e18;
-  return std::isnan(number) ? "-" : grouped(static_cast<std::uint64_t>(std::clamp(std::round(number), 0.0, kMost)));
+  return std::isnan(number) ? "-" : grouped(token_count(number));
 }
 
 /// The row's part of the longest one, whose bar has so many columns, in eighths of a column.

@@ -443,12 +443,9 @@ struct NamedCalls {
 void add_started(const CatalogView& view, const Session& session, std::vector<SessionPtr>& started) {
   std::vector<std::uint32_t> waiting{session.number()};
   while (!waiting.empty()) {
-    const auto found = view.children.find(waiting.back());
+    const std::uint32_t starter = waiting.back();
     waiting.pop_back();
-    if (found == view.children.end()) {
-      continue;
-    }
-    for (const auto& [name, child] : found->second->sessions) {
+    for (const auto& [name, child] : view.children_of(starter)) {
       started.push_back(child);
       waiting.push_back(child->number());
     }

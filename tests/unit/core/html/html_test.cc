@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/entry/names.h"
 #include "core/html/page.h"
 
 namespace arborfs::html {
@@ -14,8 +15,8 @@ TEST(HtmlText, EscapesWhatHasAMeaningAndShowsWhatIsInvisible) {
   EXPECT_EQ(text("x\xff"), "x\xef\xbf\xbd");
 }
 
-TEST(HtmlPath, EncodesEachByteThatAnAddressCannotHave) {
-  EXPECT_EQ(path("branches/000012-a b\"<ü/x.html"), "branches/000012-a%20b%22%3C%C3%BC/x.html");
+TEST(Address, EncodesEachByteThatAnAddressCannotHave) {
+  EXPECT_EQ(names::address("branches/000012-a b\"<ü/x.html"), "branches/000012-a%20b%22%3C%C3%BC/x.html");
 }
 
 TEST(HtmlMarkdown, ShowsHtmlAsText) {
