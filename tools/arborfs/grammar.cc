@@ -139,6 +139,11 @@ CLI::App* Grammar::coloured(CLI::App* sub) {
   return sub;
 }
 
+void Grammar::add_times(CLI::App* sub, const char* since_help, const char* until_help) {
+  sub->add_option("--since", into_.since, since_help)->option_text("TIME")->check(complain_of_date);
+  sub->add_option("--until", into_.until, until_help)->option_text("TIME")->check(complain_of_date);
+}
+
 void Grammar::add_history() {
   CLI::App* history = coloured(
       add_with_store("history", run_history, "List the prompts that were typed to agents, or add one", Access::look));
@@ -146,12 +151,8 @@ void Grammar::add_history() {
       ->add_option("-n,--limit", into_.limit, "List at most this many, 0 for all; default: 30 on a terminal, else all")
       ->option_text("LIMIT")
       ->check(complain_of_number);
-  history->add_option("--since", into_.since, "Only prompts of this time or later: a date, yesterday, 12h, 3d, 2w")
-      ->option_text("TIME")
-      ->check(complain_of_date);
-  history->add_option("--until", into_.until, "Only prompts before this time; for a date, before its end")
-      ->option_text("TIME")
-      ->check(complain_of_date);
+  add_times(history, "Only prompts of this time or later: a date, yesterday, 12h, 3d, 2w",
+            "Only prompts before this time; for a date, before its end");
   add_project(history);
   history->add_option("-a,--agent", into_.agent, "Only prompts that were typed to this agent; for add, the agent")
       ->option_text("AGENT")
@@ -191,12 +192,8 @@ void Grammar::add_ls() {
       ->option_text("LIMIT")
       ->check(complain_of_number);
   add_choice(ls);
-  ls->add_option("--since", into_.since, "Only sessions written at or after this time: a date, yesterday, 12h, 3d, 2w")
-      ->option_text("TIME")
-      ->check(complain_of_date);
-  ls->add_option("--until", into_.until, "Only sessions written before this time; for a date, before its end")
-      ->option_text("TIME")
-      ->check(complain_of_date);
+  add_times(ls, "Only sessions written at or after this time: a date, yesterday, 12h, 3d, 2w",
+            "Only sessions written before this time; for a date, before its end");
   ls->add_option("--state", into_.state, "Only sessions in this state: live, maybe or quiet")
       ->option_text("STATE")
       ->check(is_one_of({"live", "maybe", "quiet"}));
@@ -241,12 +238,8 @@ void Grammar::add_search() {
                    "Only sessions whose tools touched this file; a slash at its end: in this folder")
       ->option_text("FILE")
       ->check(needs("a file"));
-  search->add_option("--since", into_.since, "Only entries of this time or later: a date, yesterday, 12h, 3d, 2w")
-      ->option_text("TIME")
-      ->check(complain_of_date);
-  search->add_option("--until", into_.until, "Only entries before this time; for a date, before its end")
-      ->option_text("TIME")
-      ->check(complain_of_date);
+  add_times(search, "Only entries of this time or later: a date, yesterday, 12h, 3d, 2w",
+            "Only entries before this time; for a date, before its end");
   search->add_option("--role", into_.role, "Only entries of this role, such as user or assistant")
       ->option_text("ROLE")
       ->check(needs("a role"));

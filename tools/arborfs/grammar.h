@@ -36,6 +36,7 @@ class Grammar {
   void add_choice(CLI::App* sub);
   void add_project(CLI::App* sub);
   CLI::App* coloured(CLI::App* sub);
+  void add_times(CLI::App* sub, const char* since_help, const char* until_help);
   void add_history();
   void add_search();
   void add_stats();
