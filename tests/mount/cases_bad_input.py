@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from mounting import PATIENCE, equal, eventually, variants, without_override
+from mounting import PATIENCE, SANITIZED, equal, eventually, variants, without_override
 from views import status
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -343,7 +343,7 @@ def check_mount_of(case, agent, place, rows, prefix=()):
             check_broken(folders, number, wanted, break_it.__name__)
         for number in (0, len(rows) + 1):
             check_good(folders[number], ("said 0", "said 1", "said 3"))
-        assert mount.memory("VmHWM") < 400 << 20, mount.memory("VmHWM")
+        assert SANITIZED or mount.memory("VmHWM") < 400 << 20, mount.memory("VmHWM")
     return len(folders)
 
 
@@ -425,7 +425,7 @@ def test_broken_tables_of_opal_harm_no_neighbour(case):
             assert (wanted or has_any)(found), (number, found)
         equal(said(folders[len(BROKEN_TABLES) + 1]), good, "a neighbour")
         assert good, "the sample"
-        assert mount.memory("VmHWM") < 400 << 20, mount.memory("VmHWM")
+        assert SANITIZED or mount.memory("VmHWM") < 400 << 20, mount.memory("VmHWM")
     listed = json.loads(case.arborfs("stores", "--json", "--store", f"opal={place}", timeout=60).stdout)
     equal([(row["state"], row["sessions"]) for row in listed], [("ok", len(folders))], "stores")
     clean_end(case.arborfs("doctor", "--store", f"opal={place}", check=False, timeout=120))
@@ -476,7 +476,7 @@ def test_broken_files_of_opencode_harm_no_neighbour(case):
             in_time(LONGEST_LOOK, lambda: status(folder), one)
         for good in (0, number + 1):
             check_good(folders[good])
-        assert mount.memory("VmHWM") < 400 << 20, mount.memory("VmHWM")
+        assert SANITIZED or mount.memory("VmHWM") < 400 << 20, mount.memory("VmHWM")
     listed = json.loads(case.arborfs("stores", "--json", "--store", f"opencode={place}", timeout=60).stdout)
     equal([row["state"] for row in listed], ["ok"], "stores")
     text = clean_end(case.arborfs("doctor", "--store", f"opencode={place}", check=False, timeout=120)).decode()
