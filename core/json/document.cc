@@ -555,6 +555,11 @@ bool keys_in_order(std::span<const std::string_view> keys) {
 }
 
 void stringify_string(std::string_view text, std::string& out) {
+  constexpr std::size_t kShort = 64;
+  if (text.size() <= kShort && is_plain_string(text)) {
+    ((out += '"') += text) += '"';
+    return;
+  }
   const bool is_utf8 = is_valid_utf8(text);
   const std::string decoded = is_utf8 ? std::string() : decode_wtf8(text);
   const std::string_view wtf8 = is_utf8 ? text : decoded;
@@ -641,11 +646,14 @@ Text& Text::item_json(std::string_view json) {
 }
 
 std::string Text::str() const {
-  std::string whole = text_;
+  std::string whole;
+  whole.reserve(text_.size() + gap_.size() + 1);
+  whole += text_;
   if (!empty_) {
     whole += gap_;
   }
-  return whole + closer_;
+  whole += closer_;
+  return whole;
 }
 
 void canonicalize(std::string_view text, std::string& out) {

@@ -1,9 +1,12 @@
 // Byte-level helpers for code that reads JSON text directly. Pure functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <string_view>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -56,6 +59,20 @@ inline const char* find_string_special(const char* p, const char* end) {
     ++p;
   }
   return p;
+}
+
+/// True if the text is ASCII without a byte that is special in a JSON string. Quick for texts of a few words.
+inline bool is_plain_string(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHighBits = 0x80 * kOnes;
+  std::uint64_t found = 0;
+  for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = ' ' * kOnes;
+    std::memcpy(&word, text.data() + at, std::min(sizeof word, text.size() - at));
+    const auto below = [&](std::uint64_t bytes, std::uint64_t limit) { return bytes - limit * kOnes; };
+    found |= word | below(word, 0x20) | below(word ^ ('"' * kOnes), 1) | below(word ^ ('\\' * kOnes), 1);
+  }
+  return (found & kHighBits) == 0;
 }
 
 /// Appends a code point as UTF-8, or a surrogate in its three-byte WTF-8 form.

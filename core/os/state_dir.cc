@@ -89,10 +89,10 @@ Result<File> open_private_lines(Disk& disk, const Dir& folder, const std::string
   return File::of(std::move(opened));
 }
 
-bool leads_to(const std::string& path, const File& file) {
+std::optional<FileStat> stat_if_at(const std::string& path, const File& file) {
   const auto named = Dir::stat_root(path);
   const auto opened = file.stat();
-  return named && opened && named->same_file(*opened);
+  return named && opened && named->same_file(*opened) ? std::optional(*opened) : std::nullopt;
 }
 
 Result<Dir> open_private_folder(const std::string& path) {

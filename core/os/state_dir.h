@@ -32,9 +32,9 @@ Result<void> replace_private_file(Disk& disk, const Dir& folder, const std::stri
                                   bool sync = true);
 /// Such a file, open for appending; creates it. Errors: those of the disk.
 Result<File> open_private_lines(Disk& disk, const Dir& folder, const std::string& name);
-/// True if the path leads to this open file: no other process has replaced the file, or removed it. Hard links, and NFS
-/// while it is open, keep a link of such a file, so its count of links does not tell.
-bool leads_to(const std::string& path, const File& file);
+/// The stat of this open file, if the path leads to it: no other process has replaced the file, or removed it. Hard
+/// links, and NFS while it is open, keep a link of such a file, so its count of links does not tell.
+std::optional<FileStat> stat_if_at(const std::string& path, const File& file);
 /// After so many, a file is used as it is: there are file systems whose numbers of files change.
 inline constexpr int kMostOpened = 3;
 /// The content of such a file; "" if it does not exist. Errors: too_large, and those of opening and reading it.

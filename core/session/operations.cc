@@ -183,13 +183,13 @@ std::string Operations::add(Operation operation) {
     operation.cannot = "it replaced more than arborfs keeps of a change";
     operation.effects.clear();
   }
-  const std::string line = line_of(operation);
+  std::string line = line_of(operation);
   if (folder_.empty()) {
     in_memory_ += line;
     in_memory_ = newest_of(std::move(in_memory_));
     return operation.id;
   }
-  if (const auto done = append(line); !done) {
+  if (const auto done = append(std::move(line)); !done) {
     write_log(LogLevel::warning, "a change by '" + operation.verb + "' cannot be undone, because " + folder_ + "/" +
                                      kFile + " cannot be written: " + done.error().message);
   }
@@ -228,12 +228,12 @@ Result<void> Operations::cut_last(const std::string& id) {
     return {};
   }
   const FolderLock lock(file_->fd(), kLineWait);
-  if (!lock.is_held() || !leads_to(folder_ + "/" + kFile, *file_)) {
+  const auto stat = lock.is_held() ? stat_if_at(folder_ + "/" + kFile, *file_) : std::nullopt;
+  if (!stat) {
     return Error{Errc::busy, "another process holds it"};
   }
-  ASSIGN_OR_RETURN(const auto stat, file_->stat());
-  const std::uint64_t from = stat.size - std::min<std::uint64_t>(stat.size, 2 * kLongest);
-  ASSIGN_OR_RETURN(const auto end, file_->read(from, stat.size - from));
+  const std::uint64_t from = stat->size - std::min<std::uint64_t>(stat->size, 2 * kLongest);
+  ASSIGN_OR_RETURN(const auto end, file_->read(from, stat->size - from));
   const std::size_t last = last_line_of(end);
   if (!is_line_of(std::string_view(end).substr(last), id)) {
     return {};
@@ -249,27 +249,30 @@ Result<void> Operations::open() {
   ASSIGN_OR_RETURN(const auto folder, make_private_folder(disk_, folder_, false));
   ASSIGN_OR_RETURN(auto file, open_private_lines(disk_, folder, kFile));
   file_.emplace(std::move(file));
+  whole_lines_ = 0;
   return {};
 }
 
 /// Another process may have replaced the file, or removed it. A line that a failed write has torn stays one of its own.
-Result<void> Operations::append(const std::string& line) {
+Result<void> Operations::append(std::string line) {
   for (int opened = 1;; ++opened, file_.reset()) {
     RETURN_IF_ERROR(file_ ? Result<void>() : open());
     const FolderLock lock(file_->fd(), kLineWait);
     if (!lock.is_held()) {
       return Error{Errc::busy, "another process holds it"};
     }
-    if (opened < kMostOpened && !leads_to(folder_ + "/" + kFile, *file_)) {
+    const auto found = stat_if_at(folder_ + "/" + kFile, *file_);
+    if (opened < kMostOpened && !found) {
       continue;
     }
-    ASSIGN_OR_RETURN(const auto stat, file_->stat());
-    ASSIGN_OR_RETURN(const auto last, file_->read(stat.size - (stat.size == 0 ? 0 : 1), 1));
-    RETURN_IF_ERROR(write_all(disk_, file_->fd(), (last.empty() || last == "\n" ? "" : "\n") + line));
-    if (stat.size + line.size() > kMostBytes) {
-      RETURN_IF_ERROR(drop_older());
+    ASSIGN_OR_RETURN(const auto stat, found ? Result<FileStat>(*found) : file_->stat());
+    if (stat.size != whole_lines_) {
+      ASSIGN_OR_RETURN(const auto last, file_->read(stat.size - 1, 1));
+      line.insert(0, last == "\n" ? "" : "\n");
     }
-    return {};
+    RETURN_IF_ERROR(write_all(disk_, file_->fd(), line));
+    whole_lines_ = stat.size + line.size();
+    return whole_lines_ > kMostBytes ? drop_older() : Result<void>();
   }
 }
 

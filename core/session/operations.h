@@ -96,7 +96,7 @@ class Operations {
   };
 
  private:
-  Result<void> append(const std::string& line);
+  Result<void> append(std::string line);
   Result<void> cut_last(const std::string& id);
   Result<void> open();
   Result<void> drop_older();
@@ -104,7 +104,8 @@ class Operations {
   Disk& disk_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::optional<File> file_;  // for appending, once it is open
+  std::optional<File> file_;       // for appending, once it is open
+  std::uint64_t whole_lines_ = 0;  // its size after a whole line was appended here
   std::string in_memory_;
   std::string together_verb_;  // of all that are together; "" if they are not
   std::string together_;       // the id of the first one, once there is one

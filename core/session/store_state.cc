@@ -55,10 +55,8 @@ std::string StateFolder::read(const std::string& log_name, std::size_t most) con
     return found == in_memory_.end() ? "" : found->second.text;
   }
   const auto from = file(log_name);
-  std::string bytes(most, '\0');
-  const auto got = from ? from->read_at(0, bytes) : Result<std::size_t>(from.error());
-  bytes.resize(got ? *got : 0);
-  return bytes;
+  const auto bytes = from ? from->read(0, most) : from.error();
+  return bytes ? *bytes : "";
 }
 
 Result<void> StateFolder::replace(const std::string& log_name, std::string_view text, bool sync) {
@@ -79,27 +77,25 @@ Result<void> StateFolder::replace(const std::string& log_name, std::string_view 
   return replace_private_file(disk_, folder, name, text, sync);
 }
 
-Result<void> StateFolder::open_to_update(const std::string& name) {
-  if (updated_ && updated_name_ == name && leads_to(path_ + "/" + name, *updated_)) {
-    return {};
+Result<FileStat> StateFolder::open_to_update(const std::string& name) {
+  const bool is_open = updated_ && updated_name_ == name;
+  if (const auto stat = is_open ? stat_if_at(path_ + "/" + name, *updated_) : std::nullopt) {
+    return *stat;
   }
   updated_.reset();
   ASSIGN_OR_RETURN(const auto folder, open());
   ASSIGN_OR_RETURN(auto fd, disk_.open_update(folder, name));
   updated_.emplace(File::of(std::move(fd)));
   updated_name_ = name;
-  return {};
+  return updated_->stat();
 }
 
 bool StateFolder::update(const std::string& log_name, std::size_t most,
                          const std::function<std::string(std::string_view text)>& change) {
   const std::lock_guard lock(mutex_);
-  if (!open_to_update(name_of(log_name))) {
-    return false;
-  }
-  std::string text(most, '\0');
-  const auto got = updated_->read_at(0, text);
-  return got && disk_.write_at(updated_->fd(), change(std::string_view(text).substr(0, *got)), 0);
+  const auto stat = open_to_update(name_of(log_name));
+  const auto text = stat ? updated_->read(0, std::min<std::uint64_t>(most, stat->size)) : stat.error();
+  return text && disk_.write_at(updated_->fd(), change(*text), 0);
 }
 
 void StateFolder::remove(const std::string& log_name) {
@@ -526,15 +522,15 @@ Result<void> ErasedEntries::append_written(const std::string& log_name, std::str
     if (!lock.is_held()) {
       return locked();
     }
-    if (opened < kMostOpened && !leads_to(written_.path() + "/" + name, file)) {
+    const auto stat = stat_if_at(written_.path() + "/" + name, file);
+    if (opened < kMostOpened && !stat) {
       continue;
     }
     if (lines.size() > 2 * kKeptBytes) {
       return replace_private_file(disk, folder, name, newest(lines, kKeptBytes));
     }
     RETURN_IF_ERROR(write_all(disk, file.fd(), lines));
-    ASSIGN_OR_RETURN(const auto st, file.stat());
-    if (st.size <= 2 * kKeptBytes) {
+    if (stat && stat->size + lines.size() <= 2 * kKeptBytes) {
       return {};
     }
     ASSIGN_OR_RETURN(const auto bytes, read_newest(folder, name, kMostRead));

@@ -56,7 +56,7 @@ class StateFolder {
     std::string text;
     std::uint64_t number = 0;  // rises with each change
   };
-  Result<void> open_to_update(const std::string& name);
+  Result<FileStat> open_to_update(const std::string& name);
   const std::string path_;
   const std::string store_key_;
   Disk& disk_;

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <shared_mutex>
 #include <string_view>
 #include <utility>
@@ -162,7 +161,8 @@ std::vector<AgentProcess> find_agents(std::chrono::milliseconds max_age, bool da
 }
 
 std::string parent_of(const std::string& path) {
-  return std::filesystem::path(path).parent_path().string();
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, std::max(slash, std::size_t{1}));
 }
 
 using Environment = std::map<std::string, std::string>;
@@ -193,7 +193,9 @@ bool has_databases_in_use(const arborfs::Store& store) {
     return true;
   }
   const StorePaths& paths = store.paths();
-  const std::set<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
+  std::vector<std::string> folders = {paths.agent_dir, parent_of(paths.sessions), parent_of(paths.terminals)};
+  std::sort(folders.begin(), folders.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
   for (const std::string& path : folders) {
     const auto folder = Dir::open_root(path);
     for (const char* const name : kAgentDatabases) {

@@ -239,8 +239,8 @@ Result<std::unique_ptr<LogWriter>> open_log_writer(Disk& disk, Dir folder, const
   const auto held = std::make_shared<const Dir>(std::move(folder));  // outlives the lock, wherever that ends
   RETURN_IF_ERROR(held->stat(file));
   ASSIGN_OR_RETURN(auto lock, FileLock::take(disk, *held, folder_path, file));
-  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
-  ASSIGN_OR_RETURN(const auto st, reader.stat());
+  FileStat st;
+  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file, &st));
   return std::make_unique<LogWriter>(disk, held, file, std::make_shared<const FileLock>(std::move(lock)),
                                      std::move(reader), st);
 }
@@ -252,8 +252,8 @@ Result<void> probe_log_writer(Disk& disk, Dir folder, const std::string& file, b
   if (::faccessat(held->fd(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
     return error_from_errno(errno, "cannot create the log's lock");
   }
-  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file));
-  ASSIGN_OR_RETURN(const auto st, reader.stat());
+  FileStat st;
+  ASSIGN_OR_RETURN(auto reader, File::open_in(*held, file, &st));
   LogWriter log(disk, held, file, nullptr, std::move(reader), st);
   const auto tried = log.try_append();
   // Without the lock, others may append meanwhile; a write begins under it.

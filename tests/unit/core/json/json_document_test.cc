@@ -40,6 +40,20 @@ TEST(JsonDocument, StringsOfTheVectorsArePrinted) {
   });
 }
 
+TEST(JsonDocument, ShortStringsArePrintedAsLongOnes) {
+  const std::string rest(100, '.');
+  for (const std::size_t length : {1, 7, 8, 9, 17}) {
+    for (std::size_t at = 0; at < length; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(length, 'x');
+        text[at] = static_cast<char>(byte);
+        const std::string longer = stringify_string(text + rest);
+        EXPECT_EQ(stringify_string(text), longer.substr(0, longer.size() - 1 - rest.size()) + "\"");
+      }
+    }
+  }
+}
+
 TEST(JsonDocument, ExtremeNumbersArePrintedAsInJavaScript) {
   EXPECT_EQ(number_text(0.000001), "0.000001");
   EXPECT_EQ(number_text(-0.0000001), "-1e-7");
