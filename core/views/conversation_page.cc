@@ -82,6 +82,7 @@ struct StartedShown {
   std::string title;
   std::string path;                           // of its own page; "" if it has none
   std::shared_ptr<const PageEntries> inside;  // null for a link
+  std::string why;                            // it is not inside; "" if it was not to be
 };
 
 /// An entry of the path, copied from the index.
@@ -275,18 +276,19 @@ class PageEntries {
   }
 
   static Result<void> add_started(const StartedShown& one, std::string& out) {
-    if (one.inside == nullptr && one.path.empty()) {
-      out += "<p class=\"note\">sub-agent: " + text(one.title) + ", which could not be read</p>\n";
-      return {};
-    }
+    const std::string title = "sub-agent: " + std::string(one.inside == nullptr ? "" : "<b>") + text(one.title) +
+                              std::string(one.inside == nullptr ? "" : "</b>");
+    const std::string own = one.path.empty() ? "" : "<a href=\"" + names::address(one.path) + "\">";
     if (one.inside == nullptr) {
-      out += "<p class=\"tools\"><a href=\"" + names::address(one.path) + "\">sub-agent: " + text(one.title) +
-             "</a></p>\n";
+      out += "<p class=\"tools\">" + own + title + (own.empty() ? "" : "</a>") +
+             (one.why.empty() ? "" : " <span class=\"note\">(" + text(one.why) + ")</span>") + "</p>\n";
       return {};
     }
     ASSIGN_OR_RETURN(const auto inside, one.inside->render(0, one.inside->steps.size()));
-    out += "<details class=\"tools\"><summary>sub-agent: <b>" + text(one.title) + "</b></summary>\n" + inside +
-           "</details>\n";
+    out += "<details class=\"tools started\"><summary>" + title + " · " +
+           counted(one.inside->steps.size(), "entry", "entries") +
+           (one.inside->all().messages == 0 ? "" : " · " + text(usage_words(one.inside->all()))) + "</summary>\n" +
+           (own.empty() ? "" : "<p>" + own + "its own page</a></p>\n") + inside + "</details>\n";
     return {};
   }
 
@@ -541,21 +543,39 @@ void add_steps(const Session& session, const LogIndex& index, Ordinal end, const
 
 Result<Conversation> read_conversation(const Session& session, Ordinal end, const PagePlace& place);
 
-/// Puts each started session at the first entry of a tool that names it. What no entry names goes to the end if it is
-/// shown within the page. Errors: those of read_conversation().
+/// The last step that was there at a time; the last of all without one. There are steps.
+PageStep& step_at(std::vector<PageStep>& steps, std::optional<std::int64_t> time_ms) {
+  PageStep* found = nullptr;
+  for (PageStep& step : steps) {
+    const std::int64_t time = step.entry.timestamp_ms;
+    if (time_ms && time != Entry::kNoTime && time <= *time_ms &&
+        (found == nullptr || time >= found->entry.timestamp_ms)) {
+      found = &step;
+    }
+  }
+  return found == nullptr ? steps.back() : *found;
+}
+
+/// Puts each started session at the first entry of a tool that names it. What no entry names goes where the
+/// conversation was when it started, if it is shown within the page. Errors: those of read_conversation().
 Result<void> place_started(const PagePlace& place, PageEntries& entries) {
   std::vector<const StartedSession*> left;
   for (const StartedSession& one : place.started) {
     left.push_back(&one);
   }
   const auto shown = [&](const StartedSession& one) -> Result<StartedShown> {
-    StartedShown made{name_of(*one.session, place, kWords), place.is_alone ? "" : page_of(one, place), nullptr};
-    const auto inside = place.inside ? place.inside(one) : std::nullopt;
-    if (inside) {
-      ASSIGN_OR_RETURN(const Ordinal leaf, leaf_of(*one.session));
-      ASSIGN_OR_RETURN(const auto conversation, read_conversation(*one.session, leaf, *inside));
-      made.inside = conversation.entries;
+    StartedShown made{name_of(*one.session, place, kWords), place.is_alone ? "" : page_of(one, place), nullptr, ""};
+    if (!place.inside) {
+      return made;
     }
+    const auto inside = place.inside(one);
+    if (!inside) {
+      made.why = inside.error().code == Errc::too_large ? inside.error().message : "it could not be read";
+      return made;
+    }
+    ASSIGN_OR_RETURN(const Ordinal leaf, leaf_of(*one.session));
+    ASSIGN_OR_RETURN(const auto conversation, read_conversation(*one.session, leaf, *inside));
+    made.inside = conversation.entries;
     return made;
   };
   for (PageStep& step : entries.steps) {
@@ -576,7 +596,8 @@ Result<void> place_started(const PagePlace& place, PageEntries& entries) {
   for (const StartedSession* const one : left) {
     if (place.inside && !entries.steps.empty()) {
       ASSIGN_OR_RETURN(auto made, shown(*one));
-      entries.steps.back().started.push_back(std::move(made));
+      step_at(entries.steps, json::parse_date(one->session->head().header.timestamp))
+          .started.push_back(std::move(made));
     }
   }
   return {};

@@ -43,8 +43,9 @@ struct PagePlace {
   bool is_lasting = false;
   bool is_alone = false;  // a file of its own, without links to files of the mount
   ImageSource images;     // null: the files of images/
-  /// The page of a started session that is to be shown within this one; nothing for a link. Null: links to all.
-  std::function<std::optional<PagePlace>(const StartedSession&)> inside;
+  /// The page of a started session that is to be shown within this one; else why it is not, in words. Null: links to
+  /// all.
+  std::function<Result<PagePlace>(const StartedSession&)> inside;
   std::optional<TextFilter> filter;  // then an entry that is too long for it is left out
   std::string id_prefix;             // of the articles; other than "" for a page within a page
 };

@@ -384,6 +384,38 @@ ContentResult make_trajectory(const ViewRequest& request) {
   return trajectory(request.session, end, started_by(*request.catalog.view(), request.session));
 }
 
+constexpr std::uint64_t kMostOfStarted = 256 << 10;      // bytes of the log of a session that its starter's page shows
+constexpr std::uint64_t kMostOfAllStarted = 1024 << 10;  // of the logs of all that a page shows
+
+/// What a page has shown of the sessions that its session started.
+struct ShownStarted {
+  std::uint64_t bytes = 0;
+  std::size_t pages = 0;
+};
+
+/// Nests the sessions that a session started in its page, and theirs in them, as far as they are short.
+void nest_started(PagePlace& place, const CatalogViewPtr& view, const Session& session,
+                  const std::shared_ptr<ShownStarted>& shown) {
+  place.started = started_by(*view, session);
+  place.inside = [view, shown, to_session = place.to_session](const StartedSession& one) -> Result<PagePlace> {
+    RETURN_IF_ERROR(one.session->refresh(Depth::details));
+    const auto raw = one.session->raw();
+    if (!raw) {
+      return session_changed();
+    }
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, raw->log->size());
+    if (bytes > kMostOfStarted || shown->bytes + bytes > kMostOfAllStarted) {
+      return Error{Errc::too_large, "too long to be shown here"};
+    }
+    shown->bytes += bytes;
+    PagePlace inside;
+    inside.to_session = to_session + one.folder + "/";
+    inside.id_prefix = "s" + std::to_string(++shown->pages) + "-";
+    nest_started(inside, view, *one.session, shown);
+    return inside;
+  };
+}
+
 /// For a page in the folder of its session, or in that of a branch, which never changes within a generation.
 Result<PagePlace> page_place(const ViewRequest& request) {
   PagePlace place;
@@ -410,13 +442,15 @@ Result<PagePlace> page_place(const ViewRequest& request) {
   if (view->starter_of(request.session.number()) != 0) {
     place.links.push_back({"the session that started it", "../../transcript.html"});
   }
-  place.started = started_by(*view, request.session);
   return place;
 }
 
 ContentResult make_page(const ViewRequest& request) {
   ASSIGN_OR_RETURN(const auto end, end_of(request));
-  ASSIGN_OR_RETURN(const auto place, page_place(request));
+  ASSIGN_OR_RETURN(auto place, page_place(request));
+  if (request.item == kNoEntry) {
+    nest_started(place, request.catalog.view(), request.session, std::make_shared<ShownStarted>());
+  }
   return conversation_page(request.session, end, place);
 }
 
@@ -438,7 +472,7 @@ constexpr std::array kRows = {
     ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size},
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},
-    ViewRow{"transcript.html", Depth::details, Validity::epoch, MadeFrom::entries, make_page},
+    ViewRow{"transcript.html", Depth::details, Validity::family, MadeFrom::entries, make_page},
     ViewRow{"context.html", Depth::details, Validity::epoch, MadeFrom::entries, make_context_page},
     ViewRow{"tree.txt", Depth::index, Validity::epoch, MadeFrom::entries, make_tree, "tree"},
     ViewRow{"files.tsv", Depth::index, Validity::epoch, MadeFrom::entries, make_files},
@@ -623,8 +657,13 @@ std::int64_t entry_time(const Session::Guard& guard, Ordinal ordinal) {
 
 namespace {
 
-std::optional<ViewCache::Key> cache_key(const ViewRow& row, const Session& session, std::uint32_t item) {
+std::optional<ViewCache::Key> cache_key(const ViewRow& row, const ViewRequest& request) {
+  const Session& session = request.session;
   if (row.from != MadeFrom::entries || row.validity == Validity::text) {
+    return std::nullopt;
+  }
+  // The key has no place for the states of other sessions.
+  if (row.validity == Validity::family && !request.catalog.view()->children_of(session.number()).empty()) {
     return std::nullopt;
   }
   const auto guard = session.read();
@@ -633,12 +672,12 @@ std::optional<ViewCache::Key> cache_key(const ViewRow& row, const Session& sessi
   }
   const bool may_move = !session.format().reader->only_grow();  // entries of a generation, to other places in the log
   const std::uint32_t epoch = row.validity != Validity::generation || may_move ? guard->epoch() : 0;
-  return ViewCache::Key{guard->generation(), reinterpret_cast<std::uintptr_t>(&row), item, epoch};
+  return ViewCache::Key{guard->generation(), reinterpret_cast<std::uintptr_t>(&row), request.item, epoch};
 }
 
 /// Caches a view only if the session's state did not change while it was made.
 void keep(const ViewRow& row, const ViewRequest& request, const ViewCache::Key& key, const ContentPtr& content) {
-  if (cache_key(row, request.session, request.item) == key) {
+  if (cache_key(row, request) == key) {
     request.catalog.documents().keep(key, content);
   }
 }
@@ -658,7 +697,7 @@ Result<View> make_view(const Session& session, const ViewRow& row, std::uint32_t
   const ViewRequest request{session, item, catalog};
   View view;
   view.mtime_ns = mtime_of(session, row, item);
-  const auto key = cache_key(row, session, item);
+  const auto key = cache_key(row, request);
   if (key && (view.content = catalog.documents().find(*key))) {
     return view;
   }
@@ -674,7 +713,7 @@ Result<ViewFacts> view_facts(const Session& session, const ViewRow& row, std::ui
   if (const auto size = row.known_size == nullptr ? std::nullopt : row.known_size(request)) {
     return ViewFacts{*size, mtime_of(session, row, item)};
   }
-  if (const auto key = cache_key(row, session, item)) {
+  if (const auto key = cache_key(row, request)) {
     if (const auto size = catalog.documents().size_of(*key)) {
       return ViewFacts{*size, mtime_of(session, row, item)};
     }

@@ -22,6 +22,7 @@ namespace arborfs {
 /// How long a view's bytes stay valid. After that, the mount leads the name to another node.
 enum class Validity : std::uint8_t {
   epoch,           // until the session changes in any way
+  family,          // until the session or one in its children/, however deep, changes in any way
   raw_generation,  // grows with the log, until earlier bytes of the log differ
   transcript,      // grows with the path to the leaf, until the leaf moves to another branch
   text,            // made anew at each look, and compared; the file exists even if the log cannot be read

@@ -76,10 +76,24 @@ void InvalidationMap::add_all_in(NodeId folder, std::vector<Invalidation>& out) 
   std::move(names.begin(), names.end(), std::back_inserter(out));
 }
 
+/// What shows a session in the folders of the one that started it, of the one that started that, and so on.
+void InvalidationMap::add_pages_above(std::uint32_t starter, std::vector<Invalidation>& out) const {
+  const auto view = state_.catalog.view();
+  for (; starter != 0; starter = view->starter_of(starter)) {
+    const std::uint32_t home = state_.slots.find(starter, 0);
+    for (const ViewRow& row : session_views()) {
+      if (home != 0 && row.validity == Validity::family) {
+        out.push_back({NodeId(Kind::session, home, 0), std::string(row.name)});
+      }
+    }
+  }
+}
+
 /// A session without a slot was never looked up, so the kernel has nothing of it cached.
 void InvalidationMap::add_session(const Change& change, std::vector<Invalidation>& out) const {
   const std::uint32_t home = state_.slots.find(change.session, 0);
   const auto view = state_.catalog.view();
+  add_pages_above(view->starter_of(change.session), out);
   const auto session = view->session(change.session);
   if (home == 0 || !session) {
     return;
@@ -178,6 +192,7 @@ void InvalidationMap::add_folder(std::uint32_t session, std::vector<Invalidation
     return;
   }
   const std::uint32_t starter = at->second.starter;
+  add_pages_above(starter, out);
   out.push_back({starter == 0 ? NodeId(Kind::project, 0, at->second.project->number)
                               : NodeId(Kind::children, state_.slots.find(starter, 0), 0),
                  ""});
@@ -206,6 +221,7 @@ void InvalidationMap::add_place(const std::string& path, std::uint32_t starter, 
 
 /// A session without a slot was never looked up.
 void InvalidationMap::add_children(std::uint32_t starter, std::vector<Invalidation>& out) const {
+  add_pages_above(starter, out);
   if (const std::uint32_t home = state_.slots.find(starter, 0); home != 0) {
     out.push_back({NodeId(Kind::session, home, 0), ""});
     out.push_back({NodeId(Kind::session, home, 0), "children"});

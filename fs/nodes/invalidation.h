@@ -35,6 +35,7 @@ class InvalidationMap {
  private:
   void add_folder(std::uint32_t session, std::vector<Invalidation>& out) const;
   void add_children(std::uint32_t starter, std::vector<Invalidation>& out) const;
+  void add_pages_above(std::uint32_t starter, std::vector<Invalidation>& out) const;
   void add_session(const Change& change, std::vector<Invalidation>& out) const;
   void add_catalog(const Change& change, std::vector<Invalidation>& out) const;
   void add_folder_names(std::vector<Invalidation>& out) const;

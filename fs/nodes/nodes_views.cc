@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/views/session_views.h"
+#include "core/views/started_sessions.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {
@@ -71,6 +73,17 @@ struct Stamp {
   Session::Raw raw;
 };
 
+/// Differs from that of another state of the session or of those in its children/.
+std::uint32_t family_version(MountState& state, const SessionRef& ref, const ViewRow& view, std::uint32_t epoch) {
+  std::string states = std::to_string(epoch);
+  for (const SessionPtr& one : descendants_of(*state.catalog.view(), *ref.session)) {
+    static_cast<void>(one->refresh(Depth::raw));  // a log that cannot be read is a state too
+    const auto raw = one->raw();
+    states += " " + std::to_string(one->number()) + " " + (raw ? std::to_string(raw->epoch) : "-");
+  }
+  return state.versions.version_of(NodeId(kind_of(view), ref.home, 0), xxh64(states));
+}
+
 Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow& view) {
   Stamp stamp;
   if (view.validity == Validity::transcript) {
@@ -84,6 +97,8 @@ Result<Stamp> stamp_now(MountState& state, const SessionRef& ref, const ViewRow&
   stamp.raw = std::move(*raw);
   if (view.validity == Validity::epoch) {
     stamp.item = stamp.raw.epoch;
+  } else if (view.validity == Validity::family) {
+    stamp.item = family_version(state, ref, view, stamp.raw.epoch);
   } else if (view.validity == Validity::raw_generation) {
     stamp.item = stamp.raw.generation;
   }
@@ -143,7 +158,7 @@ Result<std::optional<SnapshotPtr>> try_document(MountState& state, RequestContex
   if (!made) {
     return made.error().code == Errc::stale ? Tried(std::nullopt) : Tried(made.error());
   }
-  if (grows(view)) {
+  if (grows(view) || view.validity == Validity::family) {
     ASSIGN_OR_RETURN(const auto after, stamp_now(state, ref, view));
     if (after.item != stamp.item) {
       return Tried(std::nullopt);

@@ -8,7 +8,9 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
+from agentdir import append_bytes
 from mounting import equal, visible_within
+from pages import Page
 
 SAMPLES = Path(__file__).resolve().parent.parent
 STARTER = "33333333-3333-4333-8333-333333333333"
@@ -150,6 +152,39 @@ def test_claude_child_whose_rows_come_late(case):
         visible_within(1, lambda: log.write_text(json.dumps(row) + "\n"),
                        lambda: "job" in (mount / child / "transcript.md").read_text(), "its first row")
         assert os.path.basename(place_of(mount, "agent-77")) not in in_projects(mount), in_projects(mount)
+
+
+def test_a_page_shows_its_sub_agents_as_they_are_now(case):
+    """transcript.html nests them where they started, follows what they write, and links to one that is too long."""
+    claude = copied(case, "claude/projects", "projects")
+    agents = claude / "projects" / "-tmp-demo-greeter" / STARTER / "subagents"
+
+    def row(agent, uuid, parent, words):
+        return json.dumps({"parentUuid": parent, "isSidechain": True, "agentId": agent, "type": "user", "uuid": uuid,
+                           "sessionId": STARTER, "message": {"role": "user", "content": words},
+                           "timestamp": "2026-01-02T03:04:05.678Z", "cwd": "/tmp/feed"}) + "\n"
+
+    def nested(page):
+        """Of the text of each nested page."""
+        return {article[0].split("-")[0] for article in Page(page).articles if article[0].startswith("s")}
+
+    with case.mount(f"store=claude={claude}") as mount:
+        page = mount / place_of(mount, STARTER) / "transcript.html"
+        equal(nested(page), {"s1"}, "the sub-agent of the sample")
+        own = Page(page.parent / "children" / f"claude-{SUB_AGENT}" / "transcript.html")
+        equal([article[2].split() for article in Page(page).articles if article[0].startswith("s1-")],
+              [article[2].split() for article in own.articles], "its entries")
+        log = agents / "agent-77.jsonl"
+        visible_within(1, lambda: log.write_text(row("77", "x1", None, "look for gulls")),
+                       lambda: "look for gulls" in page.read_text(), "a new sub-agent")
+        equal(nested(page), {"s1", "s2"}, "both")
+        visible_within(1, lambda: append_bytes(log, row("77", "x2", "x1", "and terns").encode()),
+                       lambda: "and terns" in page.read_text(), "its next row")
+        equal(page.stat().st_size, len(page.read_bytes()), "the size")
+        Page(page).check()
+        visible_within(1, lambda: append_bytes(log, row("77", "x3", "x2", "many " * 60_000).encode()),
+                       lambda: "too long to be shown here" in page.read_text(), "a long row")
+        equal(nested(page), {"s1"}, "the short one")
 
 
 def test_children_of_a_session_that_cannot_be_read(case):

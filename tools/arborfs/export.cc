@@ -83,8 +83,9 @@ class AlonePage : public std::enable_shared_from_this<AlonePage> {
     ++pages_;
     if (line_.children) {
       place.started = started_by(*catalog_.view(), *session);
-      place.inside = [self = shared_from_this()](const StartedSession& one) -> std::optional<PagePlace> {
-        return one.session->refresh(Depth::details) ? std::optional(self->place_of(one.session)) : std::nullopt;
+      place.inside = [self = shared_from_this()](const StartedSession& one) -> Result<PagePlace> {
+        RETURN_IF_ERROR(one.session->refresh(Depth::details));
+        return self->place_of(one.session);
       };
     }
     return place;
