@@ -20,6 +20,9 @@
 #include "core/json/date.h"
 #include "core/session/session_name.h"
 #include "core/store/blob_store.h"
+#include "core/views/context_marks.h"
+#include "core/views/page_words.h"
+#include "core/views/partings.h"
 #include "core/views/session_facts.h"
 #include "core/views/spent.h"
 #include "core/views/turn_html.h"
@@ -40,40 +43,8 @@ constexpr std::uint64_t kKept = 1 << 20;           // of a page of so many bytes
 constexpr std::uint64_t kLongestTurns = 16 << 20;  // a longer entry is shown by its text
 constexpr std::string_view kPartBegin = "<section class=\"part\" data-group>\n";
 constexpr std::string_view kPartEnd = "</section>\n";
-constexpr std::size_t kMostBranches = 100;  // that are listed
-
-std::string time_of(std::int64_t time_ms) {
-  return time_ms == Entry::kNoTime ? "" : local_time(time_ms, "%Y-%m-%d %H:%M:%S");
-}
-
-std::string time_html(std::int64_t time_ms) {
-  const std::string time = time_of(time_ms);
-  return time.empty() ? "" : " <time datetime=\"" + text(json::iso_time(time_ms)) + "\">" + text(time) + "</time>";
-}
-
-std::string dollars(const stats::Row& row) {
-  const std::string cost = stats::cost_words(row);
-  return cost == "-" ? "" : (cost.starts_with('~') ? "~$" + cost.substr(1) : "$" + cost);
-}
-
-/// "1,234 in · 56 out · $0.0123"
-std::string usage_words(const stats::Row& row) {
-  const Usage& usage = row.usage;
-  const std::string cost = dollars(row);
-  return grouped(token_count(prompt_tokens(usage))) + " in · " + grouped(token_count(usage.output)) + " out" +
-         (cost.empty() ? "" : " · " + cost);
-}
-
-/// A word of the role as a class; the roles that all agents share have a look of their own.
-std::string class_of(std::string_view role) {
-  static const std::set<std::string_view> kShared = {"user", "assistant", "tool", "summary", "system"};
-  return kShared.contains(role) ? std::string(role) : "other";
-}
-
-/// True if HTML has code of a language that pages colour.
-bool has_code(std::string_view html) {
-  return html.find("<code class=\"language-") != std::string_view::npos;
-}
+constexpr std::size_t kMostBranches = 100;        // that are listed
+constexpr std::uint64_t kMostBeside = 256 << 10;  // bytes of such entries, of all branches
 
 class PageEntries;
 
@@ -95,42 +66,6 @@ struct PageStep {
   std::string before;                 // HTML: what lies between it and the entry above
   std::vector<StartedShown> started;  // that it names
 };
-
-/// Where another branch leaves the path.
-struct Parting {
-  Ordinal end = kNoEntry;    // of the other branch
-  Ordinal first = kNoEntry;  // its first entry that is not on the path; kNoEntry: it ends on the path
-  Ordinal after = kNoEntry;  // the last entry of the page that both have; kNoEntry: none
-};
-
-/// The other branches, newest first. `on_path` is the path to `end`, of which the page shows `shown`.
-std::vector<Parting> partings_of(const LogIndex& index, Ordinal end, const std::set<Ordinal>& on_path,
-                                 const std::vector<PageStep>& shown, std::size_t most) {
-  std::set<Ordinal> on_page;
-  for (const PageStep& step : shown) {
-    on_page.insert(step.ordinal);
-  }
-  std::vector<Parting> partings;
-  auto ends = conversation_ends(index, end);
-  std::reverse(ends.begin(), ends.end());
-  for (const Ordinal other : ends) {
-    if (on_path.contains(other) || partings.size() == most) {
-      continue;
-    }
-    Parting parting{other, kNoEntry, kNoEntry};
-    for (const Ordinal ordinal : people_entries(index, other)) {
-      if (on_path.contains(ordinal)) {
-        parting.after = on_page.contains(ordinal) ? ordinal : parting.after;
-        parting.first = kNoEntry;
-      } else if (parting.first == kNoEntry && is_talk(index, ordinal)) {
-        parting.first = ordinal;
-      }
-    }
-    parting.first = parting.first == kNoEntry ? other : parting.first;
-    partings.push_back(parting);
-  }
-  return partings;
-}
 
 /// Renders the entries of a page. Shared by the parts of the page, which may be read at any time.
 class PageEntries {
@@ -195,10 +130,8 @@ class PageEntries {
     }
     std::string out;
     if (raw) {
-      std::vector<Turn> said;
-      format_.renderer->add_turns({step.entry.type, step.name, *raw, step.entry.timestamp_ms, *blobs_}, said);
       std::uint32_t image = 0;
-      for (const Turn& turn : said) {
+      for (const Turn& turn : turns_in(step, *raw)) {
         turns_.add(step.ordinal, turn, image, out);
       }
     }
@@ -207,6 +140,12 @@ class PageEntries {
       out = "<div class=\"notes\">\n" + html::markdown(shown) + "</div>\n";
     }
     return out;
+  }
+
+  [[nodiscard]] std::vector<Turn> turns_in(const PageStep& step, const std::string& raw) const {
+    std::vector<Turn> said;
+    format_.renderer->add_turns({step.entry.type, step.name, raw, step.entry.timestamp_ms, *blobs_}, said);
+    return said;
   }
 
   /// The bytes of an entry. Errors: stale, io, too_large.
@@ -255,7 +194,7 @@ class PageEntries {
   Result<void> article(const PageStep& step, const std::string& body, std::string& out) const {
     const std::string number = std::to_string(step.ordinal);
     const std::string id = id_prefix_ + "e" + number;
-    out += step.before + "<article id=\"" + id + "\" class=\"" + class_of(step.role) + "\" data-item=\"" +
+    out += step.before + "<article id=\"" + id + "\" class=\"" + role_class(step.role) + "\" data-item=\"" +
            words(step.role) + "\">\n<header><h2>" + words(step.role) + "</h2> <a href=\"#" + id + "\">#" + number +
            "</a>" + time_html(step.entry.timestamp_ms);
     if (const auto told = told_.find(step.ordinal); told != told_.end()) {
@@ -340,14 +279,31 @@ std::string page_of(const StartedSession& one, const PagePlace& place) {
   return place.to_session + one.folder + "/transcript.html";
 }
 
-std::vector<html::Link> started_links(const PagePlace& place) {
+/// The pages of the sessions that it started.
+std::string started_list(const PagePlace& place) {
   std::vector<html::Link> links;
   for (const StartedSession& one : place.started) {
     if (!place.is_alone) {
       links.push_back({session_name(*one.session, kWords), page_of(one, place)});
     }
   }
-  return links;
+  return links.empty() ? ""
+                       : "<details><summary>" + counted(links.size(), "sub-agent") + "</summary>\n" +
+                             html::link_list(links, "Sub-agents") + "</details>\n";
+}
+
+/// "24 · 3 user · 9 assistant · 12 tool"
+std::string entry_counts(const std::vector<PageStep>& steps) {
+  std::map<std::string, std::size_t> counts;
+  for (const PageStep& step : steps) {
+    ++counts[role_class(step.role)];
+  }
+  std::string out = grouped(steps.size());
+  for (const std::string_view role : {"user", "assistant", "tool"}) {
+    const auto found = counts.find(std::string(role));
+    out += found == counts.end() ? "" : " · " + grouped(found->second) + " " + std::string(role);
+  }
+  return steps.empty() ? "" : out;
 }
 
 std::string head_of(const PageFacts& facts, const PageEntries& pages, const PagePlace& place, const std::string& says) {
@@ -359,10 +315,10 @@ std::string head_of(const PageFacts& facts, const PageEntries& pages, const Page
                     text(facts.title) + "</h1>\n" + (says.empty() ? "" : "<p class=\"note\">" + says + "</p>\n") +
                     "<dl class=\"facts\">\n";
   out += fact("agent", facts.agent) + fact("project", facts.folder) + fact("session", facts.id) +
-         fact("from", time_of(facts.first_ms)) + fact("to", time_of(facts.last_ms)) + fact("models", models);
+         fact("from", time_words(facts.first_ms)) + fact("to", time_words(facts.last_ms)) + fact("models", models);
+  out += fact("entries", entry_counts(pages.steps));
   out += pages.all().messages == 0 ? "" : fact("tokens", usage_words(pages.all()));
-  return out + "</dl>\n" + html::link_list(place.links, "Other views") +
-         html::link_list(started_links(place), "Sub-agents") + "</header>\n";
+  return out + "</dl>\n" + html::link_list(place.links, "Other views") + "</header>\n";
 }
 
 std::string bar() {
@@ -433,8 +389,19 @@ class Branches {
             const std::vector<PageStep>& shown) {
     is_inside_ = place.branches == PagePlace::Branches::inside;
     id_prefix_ = place.id_prefix;
-    partings_ = partings_of(index, end, on_path, shown, is_inside_ ? index.size() : kMostBranches);
+    std::set<Ordinal> on_page;
+    for (const PageStep& step : shown) {
+      on_page.insert(step.ordinal);
+    }
+    partings_ = partings_of(index, end, on_path, on_page, is_inside_ ? index.size() : kMostBranches);
+    std::uint64_t bytes = 0;
     for (const Parting& parting : partings_) {
+      for (const Ordinal ordinal : is_inside_ ? std::vector<Ordinal>() : parting.next) {
+        bytes += index.length(ordinal);
+        if (bytes <= kMostBeside) {
+          beside_[parting.end].push_back(step_of(index, ordinal));
+        }
+      }
       firsts_.emplace(parting.first, step_of(index, parting.first));
       stems_.emplace(parting.end, names::branch_stem(index, parting.end));
     }
@@ -459,9 +426,11 @@ class Branches {
     return out + "</ul></details></nav>\n";
   }
 
-  /// What stands between `after` and the step that follows it on the path. Errors: stale, io.
-  [[nodiscard]] Result<std::string> cards(const PageEntries& entries, const PageStep& next, Ordinal after) const {
+  /// What stands between `after` and the step at `at`, which follows it on the path. Errors: stale, io.
+  [[nodiscard]] Result<std::string> cards(const PageEntries& entries, std::size_t at, Ordinal after) const {
+    const PageStep& next = entries.steps[at];
     std::string out;
+    std::string columns;
     for (const Parting& parting : partings_) {
       if (parting.after != after) {
         continue;
@@ -471,25 +440,53 @@ class Branches {
       out += "<div class=\"notes\"><p><a href=\"" + address_of(parting) +
              "\">another branch: " + entries.words(first.role) + " #" + std::to_string(parting.first) + "</a></p>\n" +
              said + "</div>\n";
+      if (const auto others = beside_.find(parting.end); others != beside_.end()) {
+        ASSIGN_OR_RETURN(const auto column, column_of(entries, others->second));
+        columns += "<div>" + column + "</div>\n";
+      }
     }
     if (out.empty()) {
       return out;
     }
+    std::string own;
+    if (!columns.empty()) {
+      std::vector<PageStep> steps;
+      for (std::size_t step = at; step < std::min(at + Parting::kBeside + 1, entries.steps.size()); ++step) {
+        if (entries.steps[step].length <= kMostBeside / Parting::kBeside) {
+          steps.push_back(entries.steps[step]);
+        }
+      }
+      ASSIGN_OR_RETURN(own, column_of(entries, steps));
+    }
     const std::string number = std::to_string(next.ordinal);
     return "<section class=\"parting\" aria-label=\"Branches part here\">\n<div class=\"here notes\"><p><a href=\"#" +
            id_prefix_ + "e" + number + "\">this branch: " + entries.words(next.role) + " #" + number + "</a></p>\n<p>" +
-           text(entries.first_words(next)) + "</p></div>\n" + out + "</section>\n";
+           text(entries.first_words(next)) + "</p></div>\n" + out + "</section>\n" +
+           (columns.empty() ? ""
+                            : "<details class=\"notes\"><summary>how they go on, side by side</summary>\n"
+                              "<div class=\"parting\">\n<div class=\"here\">" +
+                                  own + "</div>\n" + columns + "</div></details>\n");
   }
 
  private:
+  [[nodiscard]] static Result<std::string> column_of(const PageEntries& entries, const std::vector<PageStep>& steps) {
+    std::string out;
+    for (const PageStep& step : steps) {
+      ASSIGN_OR_RETURN(const auto said, entries.body_of(step));
+      out += "<p class=\"facts\">" + entries.words(step.role) + " #" + std::to_string(step.ordinal) +
+             time_html(step.entry.timestamp_ms) + "</p>\n" + said;
+    }
+    return out;
+  }
   [[nodiscard]] std::string address_of(const Parting& parting) const {
     return (is_inside_ ? "" : names::address("branches/" + stems_.at(parting.end)) + "/transcript.html") + "#" +
            id_prefix_ + "e" + std::to_string(parting.first);
   }
 
   std::vector<Parting> partings_;
-  std::map<Ordinal, PageStep> firsts_;    // by Parting::first
-  std::map<Ordinal, std::string> stems_;  // by Parting::end
+  std::map<Ordinal, PageStep> firsts_;               // by Parting::first
+  std::map<Ordinal, std::vector<PageStep>> beside_;  // by Parting::end
+  std::map<Ordinal, std::string> stems_;             // by Parting::end
   bool is_inside_ = false;
   std::string id_prefix_;
 };
@@ -632,9 +629,10 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
   RETURN_IF_ERROR(place_started(place, *made.entries));
   Ordinal after = kNoEntry;
   std::set<Ordinal> parted;
-  for (PageStep& step : made.entries->steps) {
+  for (std::size_t at = 0; at < made.entries->steps.size(); ++at) {
+    PageStep& step = made.entries->steps[at];
     if (parted.insert(after).second) {
-      ASSIGN_OR_RETURN(const auto cards, made.branches.cards(*made.entries, step, after));
+      ASSIGN_OR_RETURN(const auto cards, made.branches.cards(*made.entries, at, after));
       step.before = cards + step.before;
     }
     after = step.ordinal;
@@ -649,8 +647,8 @@ Result<std::shared_ptr<const Content>> conversation_page(const Session& session,
   ASSIGN_OR_RETURN(const auto made, read_conversation(session, end, place));
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({made.facts.title, "conversation", place.is_alone}) +
-                    head_of(made.facts, *made.entries, place, "") + bar() + made.branches.list(*made.entries) +
-                    "<main id=\"main\">\n");
+                    head_of(made.facts, *made.entries, place, "") + bar() + "<div class=\"side\">" +
+                    made.branches.list(*made.entries) + started_list(place) + "</div>\n<main id=\"main\">\n");
   ASSIGN_OR_RETURN(const bool is_coloured, add_articles(made.entries, place, *content));
   content->add_text("</main>\n" + foot() + html::page_end(is_coloured));
   return std::shared_ptr<const Content>(content);
@@ -660,7 +658,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   SpokenPath spoken;
   std::optional<PageEntries> pages;
   PageFacts facts;
-  std::vector<Ordinal> talk;  // of the path for people
+  std::vector<Ordinal> talk;  // that the transcript has
   std::uint32_t generation = 0;
   {
     const auto guard = session.read();
@@ -675,22 +673,34 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     const std::set<Ordinal> path(entries.begin(), entries.end());
     facts = facts_of(session, index, path);
     for (const Ordinal ordinal : path) {
-      if (is_talk(index, ordinal)) {
+      if (is_talk(index, ordinal) && session.format().renderer->is_in_transcript(index.name(ordinal))) {
         talk.push_back(ordinal);
       }
     }
   }
   facts.title = title_of(session, place, kTitle);
-  std::vector<std::string> parts;  // of the articles
-  bool is_coloured = false;
-  std::string articles;
-  const auto end_part = [&] {
-    is_coloured = is_coloured || has_code(articles);
-    parts.push_back(std::string(kPartBegin) + std::exchange(articles, "") + std::string(kPartEnd));
-  };
-  std::size_t messages = 0;
+  std::vector<SentMessage> messages;
   std::set<Ordinal> sent;
   std::map<Ordinal, std::uint32_t> images;
+  const auto dropped_of = [&](Ordinal entry, const Turn& turn) -> Result<std::size_t> {
+    constexpr std::uint64_t kRest = 512;  // of a record, beside its output
+    std::uint64_t least = kRest;
+    bool has_output = false;
+    for (const TurnPart& part : turn.parts) {
+      has_output = has_output || part.kind == TurnPart::Kind::tool_result;
+      least += part.text.size();
+    }
+    PageStep step;
+    if (has_output && entry != kNoEntry) {
+      const auto guard = session.read();
+      step = guard && guard->generation() == generation ? step_of(guard->index(), entry) : PageStep();
+    }
+    if (step.length < least) {
+      return std::size_t{0};
+    }
+    const auto raw = pages->raw_of(step);
+    return raw ? dropped_bytes(pages->turns_in(step, *raw), turn) : std::size_t{0};
+  };
   std::uint64_t bytes = 0;
   const auto read =
       session.format().renderer->read_turns(spoken, [&](Ordinal entry, const std::vector<Turn>& turns) -> Result<void> {
@@ -700,33 +710,36 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
           if (body.empty()) {
             continue;
           }
-          ++messages;
           sent.insert(entry);
+          ASSIGN_OR_RETURN(const std::size_t dropped, dropped_of(entry, turn));
+          body +=
+              dropped == 0 ? "" : "<p class=\"note\">" + counted(dropped, "byte") + " of this output are dropped</p>\n";
           const std::string speaker = turn.is_note                               ? "summary"
                                       : turn.speaker == Turn::Speaker::user      ? "user"
                                       : turn.speaker == Turn::Speaker::assistant ? "assistant"
                                                                                  : "tool";
           const std::string number = std::to_string(entry);
-          articles += "<article class=\"" + speaker + "\" data-item=\"" + speaker + "\">\n<header><h2>" +
-                      (turn.is_note ? "user (put in)" : speaker) + "</h2>";
-          articles += entry == kNoEntry ? "" : " <a href=\"transcript.html#e" + number + "\">#" + number + "</a>";
-          articles += time_html(turn.time_ms) + "</header>\n" + body + "</article>\n";
+          std::string article = "<article class=\"" + speaker + "\" data-item=\"" + speaker + "\">\n<header><h2>" +
+                                (turn.is_note ? "user (put in)" : speaker) + "</h2>";
+          article += entry == kNoEntry ? "" : " <a href=\"transcript.html#e" + number + "\">#" + number + "</a>";
+          article += time_html(turn.time_ms) + "</header>\n" + body + "</article>\n";
           bytes += body.size();
-          if (articles.size() >= kPart) {
-            end_part();
-          }
+          messages.push_back({entry, std::move(article)});
         }
         return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : go_on();
       });
   const bool is_cut = !read && read.error().code == Errc::too_large;
   RETURN_IF_ERROR(is_cut ? Result<void>() : read);
-  end_part();
+  const std::size_t count = messages.size();
+  if (!is_cut) {
+    mark_gaps(talk, sent, messages);
+  }
   std::size_t left_out = 0;
   for (const Ordinal ordinal : talk) {
     left_out += sent.contains(ordinal) ? 0 : 1;
   }
   const std::string says =
-      "What the agent would send the model after #" + std::to_string(end) + ": " + counted(messages, "message") +
+      "What the agent would send the model after #" + std::to_string(end) + ": " + counted(count, "message") +
       (is_cut          ? ", as far as it is not too long to be shown."
        : left_out == 0 ? "."
                        : ". " + counted(left_out, "entry", "entries") + " of the conversation " +
@@ -734,8 +747,14 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({"What the model saw: " + facts.title, "context"}) +
                     head_of(facts, *pages, place, text(says)) + bar() + "<main id=\"main\">\n");
-  for (std::string& part : parts) {
-    const auto kept = std::make_shared<const std::string>(std::move(part));
+  bool is_coloured = false;
+  for (std::size_t at = 0; at < messages.size();) {
+    std::string part(kPartBegin);
+    while (at < messages.size() && part.size() < kPart) {
+      part += std::exchange(messages[at++].article, "");
+    }
+    const auto kept = std::make_shared<const std::string>(part.append(kPartEnd));
+    is_coloured = is_coloured || has_code(*kept);
     content->add_rendered(
         kept->size(), [kept]() -> Result<std::string> { return *kept; }, kept->capacity());
   }

@@ -66,10 +66,10 @@ std::string row_of(const CatalogView& view, const Listed& one) {
   for (const std::string& tag : tags_of(session, *session.noted())) {
     tags += (tags.empty() ? "" : ", ") + tag;
   }
-  std::string out = "<tr data-item=\"" + text(one.place->project->name) + "\"><td>" + text(day) +
-                    "</td><td><a href=\"" + names::address(view.path_of(*one.place)) + "/transcript.html\">" +
-                    text(words_of(*one.place)) + "</a></td><td>" + text(session.agent()) + "</td><td>" + text(tags) +
-                    "</td>";
+  std::string out = "<tr data-item=\"" + text(one.place->project->name) + "\"><td class=\"day\">" + text(day) +
+                    "</td><td class=\"session\"><a href=\"" + names::address(view.path_of(*one.place)) +
+                    "/transcript.html\">" + text(words_of(*one.place)) + "</a></td><td class=\"agent\">" +
+                    text(session.agent()) + "</td><td class=\"tags\">" + text(tags) + "</td>";
   return out + "</tr>\n";
 }
 
@@ -88,7 +88,8 @@ std::string index_page(const CatalogView& view) {
     std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) { return a.time_ms > b.time_ms; });
     sessions += all.size();
     sections += "<section data-group>\n<h2>" + text(project->cwd.empty() ? project->name : project->cwd) +
-                "</h2>\n<table><thead><tr><th>last written</th><th>session</th><th>agent</th><th>tags</th></tr></thead>"
+                "</h2>\n<table class=\"list\"><thead><tr><th>last "
+                "written</th><th>session</th><th>agent</th><th>tags</th></tr></thead>"
                 "<tbody>\n";
     for (const Listed& one : all) {
       sections += row_of(view, one);
@@ -99,7 +100,13 @@ std::string index_page(const CatalogView& view) {
                     "<header class=\"top\">\n<h1>Sessions</h1>\n<p class=\"facts\">" + counted(sessions, "session") +
                     " in " + counted(view.projects.size(), "project") + "</p>\n" +
                     html::link_list({{"tokens and money", "stats.html"}}, "Other pages") + "</header>\n";
-  out += html::find_bar("Find sessions by words, project, agent, tag or day");
+  std::string filters;
+  for (const std::string_view of : {"project", "agent", "tags", "day"}) {
+    const std::string word(of == "tags" ? "tag" : of);
+    filters += "<label class=\"needs-script\">" + word + " <select data-of=\"" + std::string(of) +
+               "\"><option value=\"\">all</option></select></label>\n";
+  }
+  out += html::find_bar("Find sessions by words, project, agent, tag or day", filters);
   return out + "<main id=\"main\">\n" + sections + "</main>\n" + html::page_end(false);
 }
 

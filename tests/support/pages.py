@@ -23,7 +23,7 @@ ELEMENTS = {
     "div": {"role"}, "span": set(), "ul": set(), "ol": {"start"}, "li": set(), "time": {"datetime"}, "b": set(),
     "i": set(), "em": set(), "strong": set(), "del": set(), "ins": set(), "code": set(), "pre": {"tabindex"},
     "blockquote": set(), "br": set(), "hr": set(), "details": {"open"}, "summary": set(), "label": set(),
-    "input": {"type", "checked", "placeholder"}, "output": set(), "button": {"type"}, "img": {"src", "alt", "loading"},
+    "input": {"type", "checked", "placeholder"}, "select": {"data-of"}, "option": {"value"}, "output": set(), "button": {"type"}, "img": {"src", "alt", "loading"},
     "table": set(), "thead": set(), "tbody": set(), "tr": {"data-item"}, "th": {"align"}, "td": {"align"},
     "figure": set(), "figcaption": set(), "svg": {"role", "viewbox"},
     "rect": {"x", "y", "width", "height"}, "text": {"x", "y", "text-anchor"},
