@@ -134,15 +134,24 @@ std::optional<std::vector<cmark_node*>> nodes_of(cmark_node* document) {
   return nodes;
 }
 
-/// Only cmark makes elements, so each `<a ` is one of its own.
-std::string with_rel(std::string_view made) {
-  constexpr std::string_view kLink = "<a ";
+/// Adds what cmark leaves out of its elements: links tell nobody where they come from, and the keyboard scrolls what is
+/// wide. Only cmark makes elements, so each `<` begins one of its own.
+std::string with_attributes(std::string_view made) {
+  struct Element {
+    std::string_view begin;
+    std::string_view more;
+  };
+  static constexpr std::array kElements = {Element{"<a ", "rel=\"noopener noreferrer\" "},
+                                           Element{"<pre", " tabindex=\"0\""}, Element{"<table", " tabindex=\"0\""}};
   std::string out;
   std::size_t begin = 0;
-  for (std::size_t at = made.find(kLink); at != std::string_view::npos; at = made.find(kLink, begin)) {
-    out.append(made, begin, at + kLink.size() - begin);
-    out += "rel=\"noopener noreferrer\" ";
-    begin = at + kLink.size();
+  for (std::size_t at = made.find('<'); at != std::string_view::npos; at = made.find('<', at + 1)) {
+    for (const Element& element : kElements) {
+      if (made.substr(at).starts_with(element.begin)) {
+        out.append(made, begin, at + element.begin.size() - begin).append(element.more);
+        begin = at + element.begin.size();
+      }
+    }
   }
   return out.append(made, begin, made.size() - begin);
 }
@@ -159,7 +168,7 @@ std::size_t cells_of(std::string_view text) {
 }
 
 std::string as_it_is(std::string_view wtf8) {
-  return "<pre class=\"plain\">" + text(wtf8) + "</pre>\n";
+  return "<pre class=\"plain\" tabindex=\"0\">" + text(wtf8) + "</pre>\n";
 }
 
 }  // namespace
@@ -187,7 +196,7 @@ std::string markdown(std::string_view wtf8) {
   const std::unique_ptr<char, decltype(&std::free)> made(
       cmark_render_html(document.get(), CMARK_OPT_DEFAULT, cmark_parser_get_syntax_extensions(parser.get())),
       std::free);
-  return with_rel(view_of(made.get()));
+  return with_attributes(view_of(made.get()));
 }
 
 }  // namespace arborfs::html

@@ -14,7 +14,7 @@
   // Colours the code of a part of the page, and gives its entries their buttons, when that comes near the window.
   const colour = (code) => {
     const name = [...code.classList].find((word) => word.startsWith('language-'));
-    if (name && code.textContent.length < 100000 && hljs.getLanguage(name.slice(9))) hljs.highlightElement(code);
+    if (name && !code.dataset.highlighted && code.textContent.length < 100000 && hljs.getLanguage(name.slice(9))) hljs.highlightElement(code);
   };
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries.filter((one) => one.isIntersecting)) {

@@ -389,6 +389,7 @@ class Branches {
             const std::vector<PageStep>& shown) {
     is_inside_ = place.branches == PagePlace::Branches::inside;
     id_prefix_ = place.id_prefix;
+    path_steps_ = shown.size();
     std::set<Ordinal> on_page;
     for (const PageStep& step : shown) {
       on_page.insert(step.ordinal);
@@ -426,9 +427,8 @@ class Branches {
     return out + "</ul></details></nav>\n";
   }
 
-  /// What stands between `after` and the step at `at`, which follows it on the path. Errors: stale, io.
+  /// What stands between `after` and the step at `at`, which follows it on the path if that goes on. Errors: stale, io.
   [[nodiscard]] Result<std::string> cards(const PageEntries& entries, std::size_t at, Ordinal after) const {
-    const PageStep& next = entries.steps[at];
     std::string out;
     std::string columns;
     for (const Parting& parting : partings_) {
@@ -451,17 +451,22 @@ class Branches {
     std::string own;
     if (!columns.empty()) {
       std::vector<PageStep> steps;
-      for (std::size_t step = at; step < std::min(at + Parting::kBeside + 1, entries.steps.size()); ++step) {
+      for (std::size_t step = at; step < std::min(at + Parting::kBeside + 1, path_steps_); ++step) {
         if (entries.steps[step].length <= kMostBeside / Parting::kBeside) {
           steps.push_back(entries.steps[step]);
         }
       }
       ASSIGN_OR_RETURN(own, column_of(entries, steps));
     }
-    const std::string number = std::to_string(next.ordinal);
-    return "<section class=\"parting\" aria-label=\"Branches part here\">\n<div class=\"here notes\"><p><a href=\"#" +
-           id_prefix_ + "e" + number + "\">this branch: " + entries.words(next.role) + " #" + number + "</a></p>\n<p>" +
-           text(entries.first_words(next)) + "</p></div>\n" + out + "</section>\n" +
+    std::string here = "<p>this branch ends here</p>";
+    if (at < path_steps_) {
+      const PageStep& next = entries.steps[at];
+      const std::string number = std::to_string(next.ordinal);
+      here = "<p><a href=\"#" + id_prefix_ + "e" + number + "\">this branch: " + entries.words(next.role) + " #" +
+             number + "</a></p>\n<p>" + text(entries.first_words(next)) + "</p>";
+    }
+    return "<section class=\"parting\" aria-label=\"Branches part here\">\n<div class=\"here notes\">" + here +
+           "</div>\n" + out + "</section>\n" +
            (columns.empty() ? ""
                             : "<details class=\"notes\"><summary>how they go on, side by side</summary>\n"
                               "<div class=\"parting\">\n<div class=\"here\">" +
@@ -489,6 +494,7 @@ class Branches {
   std::map<Ordinal, std::string> stems_;             // by Parting::end
   bool is_inside_ = false;
   std::string id_prefix_;
+  std::size_t path_steps_ = 0;  // of the page: what follows is of other branches
 };
 
 struct Conversation {
@@ -496,6 +502,7 @@ struct Conversation {
   std::shared_ptr<PageEntries> entries;
   PageFacts facts;
   Branches branches;
+  std::string end;  // HTML: what stands below the last step
 };
 
 /// The steps of the path, and behind them those of the branches if the page has their entries.
@@ -629,13 +636,14 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
   RETURN_IF_ERROR(place_started(place, *made.entries));
   Ordinal after = kNoEntry;
   std::set<Ordinal> parted;
-  for (std::size_t at = 0; at < made.entries->steps.size(); ++at) {
-    PageStep& step = made.entries->steps[at];
+  std::vector<PageStep>& steps = made.entries->steps;
+  for (std::size_t at = 0; at <= steps.size(); ++at) {
+    std::string& before = at < steps.size() ? steps[at].before : made.end;
     if (parted.insert(after).second) {
       ASSIGN_OR_RETURN(const auto cards, made.branches.cards(*made.entries, at, after));
-      step.before = cards + step.before;
+      before = cards + before;
     }
-    after = step.ordinal;
+    after = at < steps.size() ? steps[at].ordinal : after;
   }
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   return guard.generation() == generation ? Result<Conversation>(std::move(made)) : session_changed();
@@ -650,7 +658,7 @@ Result<std::shared_ptr<const Content>> conversation_page(const Session& session,
                     head_of(made.facts, *made.entries, place, "") + bar() + "<div class=\"side\">" +
                     made.branches.list(*made.entries) + started_list(place) + "</div>\n<main id=\"main\">\n");
   ASSIGN_OR_RETURN(const bool is_coloured, add_articles(made.entries, place, *content));
-  content->add_text("</main>\n" + foot() + html::page_end(is_coloured));
+  content->add_text(made.end + "</main>\n" + foot() + html::page_end(is_coloured || has_code(made.end)));
   return std::shared_ptr<const Content>(content);
 }
 
@@ -658,7 +666,8 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   SpokenPath spoken;
   std::optional<PageEntries> pages;
   PageFacts facts;
-  std::vector<Ordinal> talk;  // that the transcript has
+  std::vector<Ordinal> talk;      // that the transcript has
+  std::vector<PageStep> prompts;  // of the system, which no turn has
   std::uint32_t generation = 0;
   {
     const auto guard = session.read();
@@ -669,6 +678,11 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     generation = guard->generation();
     spoken = spoken_path(session, *guard, end, Reach::context);
     pages.emplace(session, *guard, place);
+    for (const ContextPath::Step& step : spoken.path.steps) {
+      if (step.speaker == ContextPath::Step::Speaker::system) {
+        prompts.push_back(step_of(index, step.ordinal));
+      }
+    }
     const auto entries = people_entries(index, end);
     const std::set<Ordinal> path(entries.begin(), entries.end());
     facts = facts_of(session, index, path);
@@ -730,6 +744,17 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
       });
   const bool is_cut = !read && read.error().code == Errc::too_large;
   RETURN_IF_ERROR(is_cut ? Result<void>() : read);
+  for (const PageStep& step : prompts) {
+    if (!sent.insert(step.ordinal).second) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const auto said, pages->body_of(step));
+    const auto next = std::find_if(messages.begin(), messages.end(),
+                                   [&](const SentMessage& message) { return message.entry > step.ordinal; });
+    messages.insert(next,
+                    {step.ordinal, "<article class=\"system\" data-item=\"system\">\n<header><h2>system</h2>" +
+                                       time_html(step.entry.timestamp_ms) + "</header>\n" + said + "</article>\n"});
+  }
   const std::size_t count = messages.size();
   if (!is_cut) {
     mark_gaps(talk, sent, messages);

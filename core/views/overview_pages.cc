@@ -116,7 +116,6 @@ namespace {
 std::string chart(const std::vector<stats::Row>& rows, std::string_view label, double (*value)(const stats::Row&)) {
   constexpr double kWidth = 1000;
   constexpr double kHeight = 160;
-  constexpr double kFoot = 18;
   double most = 0;
   for (const stats::Row& row : rows) {
     most = std::max(most, value(row));
@@ -128,7 +127,7 @@ std::string chart(const std::vector<stats::Row>& rows, std::string_view label, d
   const auto number = [](double place) { return fmt::format("{:.2f}", place); };
   std::string out = "<figure><figcaption>" + std::string(label) +
                     "</figcaption><svg class=\"chart\" role=\"img\" aria-label=\"" + std::string(label) +
-                    "\" viewBox=\"0 0 1000 180\">\n";
+                    "\" viewBox=\"0 0 1000 160\">\n";
   double left = 0;
   for (const stats::Row& row : rows) {
     const double height = std::max(value(row) / most * kHeight, value(row) > 0 ? 1.0 : 0.0);
@@ -137,11 +136,9 @@ std::string chart(const std::vector<stats::Row>& rows, std::string_view label, d
            "</title></rect>\n";
     left += step;
   }
-  out += "<text x=\"0\" y=\"" + number(kHeight + kFoot) + "\">" + text(rows.front().name) + "</text>";
-  out += rows.size() < 2 ? ""
-                         : "<text x=\"1000\" y=\"" + number(kHeight + kFoot) + "\" text-anchor=\"end\">" +
-                               text(rows.back().name) + "</text>";
-  return out + "</svg></figure>\n";
+  out += "</svg>\n<p class=\"ends\"><span>" + text(rows.front().name) + "</span>";
+  out += rows.size() < 2 ? "" : "<span>" + text(rows.back().name) + "</span>";
+  return out + "</p></figure>\n";
 }
 
 /// The name of a row; of a session its words with a link.
@@ -161,11 +158,11 @@ std::string table(const CatalogView& view, const stats::Stats& stats, stats::By 
     std::reverse(rows.begin(), rows.end());
   }
   rows.resize(std::min(rows.size(), kMostRows));
-  std::string out = "<section data-group>\n<h2>By " + name + "</h2>\n<table><thead><tr><th>" + name +
+  std::string out = "<section data-group>\n<h2>By " + name + "</h2>\n<table tabindex=\"0\"><thead><tr><th>" + name +
                     "</th><th>messages</th><th>tokens</th><th>cost in $</th></tr></thead><tbody>\n";
   for (const stats::Row& row : rows) {
-    out += "<tr data-item=\"" + name + "\"><td>" + name_cell(view, row.name, by) + "</td>" + number_cell(row.messages) +
-           number_cell(all_tokens(row)) + cost_cell(row) + "</tr>\n";
+    out += "<tr data-item=\"" + name + "\"><td class=\"" + name + "\">" + name_cell(view, row.name, by) + "</td>" +
+           number_cell(row.messages) + number_cell(all_tokens(row)) + cost_cell(row) + "</tr>\n";
   }
   return out + "</tbody></table>\n" +
          (all > rows.size()

@@ -45,8 +45,12 @@ std::string first_line(std::string_view text) {
   return visible_line(take_line(text), kSummary);
 }
 
-/// The lines that change, without the names of the files. The texts of an edit need not end with their lines.
+/// The lines that change, without the names of the files; "" if the record has none. The texts of an edit need not end
+/// with their lines.
 std::string diff_of(std::string before, std::string after) {
+  if (before.empty() && after.empty()) {
+    return "";
+  }
   for (std::string* const side : {&before, &after}) {
     *side += side->empty() || side->back() == '\n' ? "" : "\n";
   }

@@ -20,12 +20,31 @@ constexpr std::size_t kLongest = 16 * 1024;
 
 using Attributes = std::set<std::string, std::less<>>;
 const std::map<std::string, Attributes, std::less<>>& elements() {
-  static const std::map<std::string, Attributes, std::less<>> known = {
-      {"p", {}},           {"em", {}},          {"strong", {}}, {"del", {"class"}}, {"ins", {"class"}},
-      {"span", {"class"}}, {"code", {"class"}}, {"pre", {}},    {"ul", {}},         {"ol", {"start"}},
-      {"li", {}},          {"blockquote", {}},  {"h3", {}},     {"h4", {}},         {"h5", {}},
-      {"h6", {}},          {"table", {}},       {"thead", {}},  {"tbody", {}},      {"tr", {}},
-      {"th", {"align"}},   {"td", {"align"}},   {"br", {}},     {"hr", {}},         {"a", {"href", "rel", "title"}}};
+  static const std::map<std::string, Attributes, std::less<>> known = {{"p", {}},
+                                                                       {"em", {}},
+                                                                       {"strong", {}},
+                                                                       {"del", {"class"}},
+                                                                       {"ins", {"class"}},
+                                                                       {"span", {"class"}},
+                                                                       {"code", {"class"}},
+                                                                       {"pre", {"class", "tabindex"}},
+                                                                       {"ul", {}},
+                                                                       {"ol", {"start"}},
+                                                                       {"li", {}},
+                                                                       {"blockquote", {}},
+                                                                       {"h3", {}},
+                                                                       {"h4", {}},
+                                                                       {"h5", {}},
+                                                                       {"h6", {}},
+                                                                       {"table", {"tabindex"}},
+                                                                       {"thead", {}},
+                                                                       {"tbody", {}},
+                                                                       {"tr", {}},
+                                                                       {"th", {"align"}},
+                                                                       {"td", {"align"}},
+                                                                       {"br", {}},
+                                                                       {"hr", {}},
+                                                                       {"a", {"href", "rel", "title"}}};
   return known;
 }
 

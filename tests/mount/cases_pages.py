@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from cases_stats import copies
-from cases_utf8 import STORES, STRING, change_store
+from cases_utf8 import STORES, STRING, TESTS, change_store
 from mounting import Skip, equal, needs, variants
 from pages import Page, browser, crawl, driven, opened
 
@@ -118,26 +118,85 @@ def strings(value):
             yield from strings(member)
 
 
+def check_context(path):
+    """A page has the texts of the context.json beside it, and no article that is not of that. The number of lines."""
+    page, checked = Page(path), 0
+    context = json.loads(path.with_suffix(".json").read_text())
+    shown = letters(" ".join(article[2] for article in page.articles))
+    for text in strings(context):
+        for line in text.splitlines():
+            if len(line) > 3 and not re.search(r"[`*_<>\[\]|#~&]|^[-\d]", line.strip()):
+                assert letters(line) in shown, (path, line)
+                checked += 1
+    words = letters(json.dumps(context, ensure_ascii=False).replace("\\n", " "))
+    for article in page.articles:
+        for line in article[2].splitlines()[1:]:
+            if re.fullmatch(r"[A-Za-z ,.]{12,}", line) and not line.startswith("output of "):
+                assert all(word in words for word in re.findall(r"[A-Za-z]{4,}", line)), (path, line)
+    return checked
+
+
 def test_what_the_model_saw_is_the_context(case):
-    """context.html of every entry has the texts of its context.json, and no article that is not of that."""
-    checked = 0
+    """context.html of every entry has the texts of its context.json."""
     with mounted(case, copies(case)) as mount:
-        for path, page in pages_of(mount).items():
-            if path.name != "context.html":
-                continue
-            context = json.loads(path.with_suffix(".json").read_text())
-            shown = letters(" ".join(article[2] for article in page.articles))
-            for text in strings(context):
-                for line in text.splitlines():
-                    if len(line) > 3 and not re.search(r"[`*_<>\[\]|#~&]|^[-\d]", line.strip()):
-                        assert letters(line) in shown, (path, line)
-                        checked += 1
-            words = letters(json.dumps(context, ensure_ascii=False).replace("\\n", " "))
-            for article in page.articles:
-                for line in article[2].splitlines()[1:]:
-                    if re.fullmatch(r"[A-Za-z ,.]{12,}", line) and not line.startswith("output of "):
-                        assert all(word in words for word in re.findall(r"[A-Za-z]{4,}", line)), (path, line)
+        checked = sum(check_context(path) for path in pages_of(mount) if path.name == "context.html")
     assert checked > 500, checked
+
+
+# Ids, texts and forms of every version of a store.
+EVERY_STORE = {**STORES, "claude_more": TESTS / "claude", "codex_paginated": TESTS / "codex" / "paginated",
+               "pi_more": TESTS / "pi", "opal_more": TESTS / "opal", "goat_nested": TESTS / "goat" / "nested"}
+
+
+@variants(**{name: {"name": name} for name in EVERY_STORE})
+def test_what_the_model_saw_at_200_entries(case, name):
+    """At entries of all sessions of a store, drawn by lot."""
+    chance = random.Random(name)
+    store = case.new_path(name)
+    shutil.copytree(EVERY_STORE[name], store)
+    with case.mount("ro", f"store={name.split('_')[0]}={store}") as mount:
+        entries = [(path, int(entry.name.split("-")[0])) for path in sorted(mount.path.glob("by-id/*"))
+                   if (path / "entries").is_dir() for entry in sorted((path / "entries").iterdir())]
+        for folder, number in chance.sample(entries, min(200, len(entries))):
+            check_context(folder.resolve() / "branches" / str(number) / "context.html")
+        assert entries, name
+
+
+def headings_by_pandoc(markdown):
+    """The levels of the headings of a document that stand in nothing else, and how many do."""
+    document = json.loads(subprocess.run(["pandoc", "--from", "gfm", "--to", "json"], input=markdown.encode(),
+                                         capture_output=True, check=True).stdout)
+    levels = [block["c"][0] for block in document["blocks"] if block["t"] == "Header"]
+    return levels, json.dumps(document).count('{"t": "Header"') - len(levels)
+
+
+def headings_by_cmark(markdown):
+    """The same."""
+    made = subprocess.run(["cmark-gfm", "--extension", "table", "--to", "xml"], input=markdown.encode(), capture_output=True,
+                          check=True).stdout.decode()
+    levels = [int(level) for level in re.findall(r'^  <heading level="(\d)">', made, re.M)]
+    return levels, made.count("<heading ") - len(levels)
+
+
+@variants(**{name: {"name": name} for name in EVERY_STORE})
+@needs("pandoc", "cmark-gfm")
+def test_headings_are_the_turns(case, name):
+    """In transcript.md and an export as Markdown of each session, as pandoc and cmark-gfm read them: one heading for each
+    entry of the page, and no other."""
+    agent = name.split("_")[0]
+    store = case.new_path(name)
+    shutil.copytree(EVERY_STORE[name], store)
+    count = 0
+    with case.mount("ro", f"store={agent}={store}") as mount:
+        for link in sorted(mount.path.glob("by-id/*")):
+            if not (link / "transcript.md").exists():
+                continue
+            turns = sum(article[0].startswith("e") for article in Page(link.resolve() / "transcript.html").articles)
+            for text in ((link / "transcript.md").read_text(), exported(case, ["--store", f"{agent}={store}"], link.name, "--markdown")):
+                for headings in (headings_by_pandoc, headings_by_cmark):
+                    equal(headings(text), ([2] * turns, 0), (link.name, headings.__name__))
+            count += turns
+    assert count > 0, name
 
 
 @variants(**{name: {"name": name} for name in STORES})

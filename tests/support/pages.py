@@ -13,6 +13,8 @@ import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
 
+from mounting import eventually
+
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 # All that a page may have, with the attributes of each. class, id and aria-label may stand everywhere.
 ELEMENTS = {
@@ -23,10 +25,11 @@ ELEMENTS = {
     "div": {"role"}, "span": set(), "ul": set(), "ol": {"start"}, "li": set(), "time": {"datetime"}, "b": set(),
     "i": set(), "em": set(), "strong": set(), "del": set(), "ins": set(), "code": set(), "pre": {"tabindex"},
     "blockquote": set(), "br": set(), "hr": set(), "details": {"open"}, "summary": set(), "label": set(),
-    "input": {"type", "checked", "placeholder"}, "select": {"data-of"}, "option": {"value"}, "output": set(), "button": {"type"}, "img": {"src", "alt", "loading"},
-    "table": set(), "thead": set(), "tbody": set(), "tr": {"data-item"}, "th": {"align"}, "td": {"align"},
+    "input": {"type", "checked", "placeholder"}, "select": {"data-of"}, "option": {"value"},
+    "output": set(), "button": {"type"}, "img": {"src", "alt", "loading"},
+    "table": {"tabindex"}, "thead": set(), "tbody": set(), "tr": {"data-item"}, "th": {"align"}, "td": {"align"},
     "figure": set(), "figcaption": set(), "svg": {"role", "viewbox"},
-    "rect": {"x", "y", "width", "height"}, "text": {"x", "y", "text-anchor"},
+    "rect": {"x", "y", "width", "height"},
 }
 EVERYWHERE = {"class", "id", "aria-label", "data-item"}
 IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp|bmp|avif|svg\+xml);base64,[A-Za-z0-9+/=]*$")
@@ -145,12 +148,43 @@ class Driven:
         with urllib.request.urlopen(request, timeout=120) as answer:
             return json.load(answer)["value"]
 
-    def open(self, page):
-        self._call("POST", "/url", {"url": f"file://{urllib.parse.quote(str(page))}"})
+    def open(self, page, fragment=""):
+        self._call("POST", "/url", {"url": f"file://{urllib.parse.quote(str(page))}" + (fragment and "#" + fragment)})
+
+    def click(self, selector):
+        """Clicks on the first element that a selector finds."""
+        found = self._call("POST", "/element", {"using": "css selector", "value": selector})
+        self._call("POST", f"/element/{next(iter(found.values()))}/click", {})
 
     def run(self, script):
         """The value of a JavaScript expression."""
         return self._call("POST", "/execute/sync", {"script": f"return {script}", "args": []})
+
+    def wait(self, script):
+        """Until the value of an expression is true."""
+        eventually(20, lambda: self.run(script), script)
+
+    def after(self, script):
+        """What a script passes to `done`."""
+        return self._call("POST", "/execute/async", {"script": f"const done = arguments[0]; {script}", "args": []})
+
+    def tell(self, command, **parameters):
+        """A command of the Chrome DevTools Protocol."""
+        return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def look(self, width, height, theme="light"):
+        """The size of the window, and whether the user prefers light or dark pages."""
+        self.tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+
+    def complaints(self):
+        """What the console said since the last call."""
+        return [entry["message"] for entry in self._call("POST", "/se/log", {"type": "browser"})]
+
+    def requests(self):
+        """The addresses that pages asked for since the last call."""
+        told = (json.loads(entry["message"])["message"] for entry in self._call("POST", "/se/log", {"type": "performance"}))
+        return [one["params"]["request"]["url"] for one in told if one["method"] == "Network.requestWillBeSent"]
 
     def press(self, keys):
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
@@ -167,7 +201,8 @@ def driven(folder):
     try:
         port = next(found[1] for line in server.stdout if (found := re.search(r"successfully on port (\d+)", line)))
         base = f"http://127.0.0.1:{port}"
-        wanted = {"browserName": "chrome", "goog:chromeOptions": {
+        wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+                  "goog:chromeOptions": {
             "binary": browser(), "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                           "--window-size=1000,900", f"--user-data-dir={folder}"]}}
         request = urllib.request.Request(f"{base}/session", headers={"Content-Type": "application/json"},

@@ -21,7 +21,8 @@ TEST(Address, EncodesEachByteThatAnAddressCannotHave) {
 
 TEST(HtmlMarkdown, ShowsHtmlAsText) {
   EXPECT_EQ(markdown("a <b>x</b>"), "<p>a &lt;b&gt;x&lt;/b&gt;</p>\n");
-  EXPECT_EQ(markdown("<script>\nx()\n</script>"), "<pre><code>&lt;script&gt;\nx()\n&lt;/script&gt;\n</code></pre>\n");
+  EXPECT_EQ(markdown("<script>\nx()\n</script>"),
+            "<pre tabindex=\"0\"><code>&lt;script&gt;\nx()\n&lt;/script&gt;\n</code></pre>\n");
 }
 
 TEST(HtmlMarkdown, LinksToTheWebAlone) {
@@ -29,6 +30,12 @@ TEST(HtmlMarkdown, LinksToTheWebAlone) {
             "<p><a rel=\"noopener noreferrer\" href=\"https://e.invalid/\">x</a></p>\n");
   EXPECT_EQ(markdown("[x](javascript:y)"), "<p>x (javascript:y)</p>\n");
   EXPECT_EQ(markdown("[src/a.cc](src/a.cc)"), "<p>src/a.cc</p>\n");
+}
+
+TEST(HtmlMarkdown, LetsTheKeyboardScrollWhatIsWide) {
+  EXPECT_EQ(markdown("```c\n<pre>\n```"),
+            "<pre tabindex=\"0\"><code class=\"language-c\">&lt;pre&gt;\n</code></pre>\n");
+  EXPECT_EQ(markdown("|a|\n|-|"), "<table tabindex=\"0\">\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n</table>\n");
 }
 
 TEST(HtmlMarkdown, LoadsNoImage) {
@@ -50,7 +57,7 @@ TEST(HtmlMarkdown, ShowsAsItIsWhatWouldTakeLong) {
     table += "x\n";
   }
   for (const std::string& long_one : {images.substr(0, 60'000), table, std::string(70'000, 'x')}) {
-    EXPECT_EQ(markdown(long_one), "<pre class=\"plain\">" + text(long_one) + "</pre>\n");
+    EXPECT_EQ(markdown(long_one), "<pre class=\"plain\" tabindex=\"0\">" + text(long_one) + "</pre>\n");
   }
   EXPECT_EQ(markdown("[![b](https://i.invalid/x.png)](https://site.invalid)"),
             "<p><a rel=\"noopener noreferrer\" href=\"https://site.invalid\">b (https://i.invalid/x.png)</a></p>\n");
