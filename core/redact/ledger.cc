@@ -22,28 +22,41 @@ bool is_unlike_words(std::string_view text) {
 
 }  // namespace
 
-void Ledger::learn(std::string_view secret, std::string_view rule) {
-  if (rule.empty()) {
+const std::string* Ledger::learn(std::string_view secret, std::string_view rule) {
+  const std::lock_guard lock(mutex_);
+  const auto known = secrets_.find(secret);
+  if (known != secrets_.end()) {
+    return &known->first;
+  }
+  return secrets_.size() >= kMostSecrets
+             ? nullptr
+             : &secrets_.try_emplace(std::string(secret), Secret{std::string(rule), 0}).first->first;
+}
+
+void KnownSecrets::add(const std::string& secret) {
+  if (secret.size() < kShortest || !is_unlike_words(secret)) {
     return;
   }
+  const std::uint64_t start = start_of(secret.data());
   const std::unique_lock lock(mutex_);
-  if (secrets_.find(secret) != secrets_.end() || secrets_.size() >= kMostSecrets) {
-    return;
-  }
-  const auto added = secrets_.try_emplace(std::string(secret), Secret{std::string(rule), 0}).first;
-  if (secret.size() >= kShortestKnown && is_unlike_words(secret)) {
-    const std::uint64_t start = start_of(secret.data());
-    by_start_.emplace(start, &added->first);
+  const auto [first, last] = by_start_.equal_range(start);
+  if (std::none_of(first, last, [&](const auto& known) { return known.second == &secret; })) {
+    by_start_.emplace(start, &secret);
     starts_[bit_of(start) / 64] |= std::uint64_t{1} << bit_of(start) % 64;
   }
 }
 
-void Ledger::find_known(std::string_view text, const std::function<void(Span)>& visit) const {
+bool KnownSecrets::is_empty() const {
+  const std::shared_lock lock(mutex_);
+  return by_start_.empty();
+}
+
+void KnownSecrets::find(std::string_view text, const std::function<void(Span)>& visit) const {
   const std::shared_lock lock(mutex_);
   if (by_start_.empty()) {
     return;
   }
-  for (std::size_t at = 0; at + kShortestKnown <= text.size(); ++at) {
+  for (std::size_t at = 0; at + kShortest <= text.size(); ++at) {
     const std::uint64_t start = start_of(text.data() + at);
     const std::size_t bit = bit_of(start);
     if ((starts_[bit / 64] >> bit % 64 & 1U) == 0) [[likely]] {
@@ -64,7 +77,7 @@ void Ledger::find_known(std::string_view text, const std::function<void(Span)>& 
 }
 
 std::string Ledger::label(std::string_view secret) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto found = secrets_.find(secret);
   if (found == secrets_.end()) {
     return std::string(kLabelStart) + "secret]";
@@ -77,7 +90,7 @@ std::string Ledger::label(std::string_view secret) {
 }
 
 void Ledger::add_count(std::string_view rule, std::string_view place) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   auto count = counts_.find(rule);
   count = count == counts_.end() ? counts_.try_emplace(std::string(rule)).first : count;
   ++count->second.count;
@@ -99,7 +112,7 @@ void Ledger::count_unscanned(std::string_view place) {
 }
 
 std::vector<Taken> Ledger::taken() const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   std::vector<Taken> taken;
   for (const auto& [rule, count] : counts_) {
     Taken& one = taken.emplace_back(Taken{rule, count.count, count.secrets, {}});

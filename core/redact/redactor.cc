@@ -1,7 +1,9 @@
 #include "core/redact/redactor.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "core/json/document.h"
@@ -84,12 +86,24 @@ bool is_json(std::string_view text) {
 /// One text that is redacted.
 class Work {
  public:
-  Work(const Matcher& matcher, Ledger& ledger, std::string_view source, std::string_view place, bool is_json)
-      : matcher_(matcher), ledger_(ledger), source_(source), place_(place), is_json_(is_json) {}
+  struct Family {
+    const Matcher& matcher;
+    Ledger& ledger;
+    KnownSecrets& known;
+    bool counts;
+  };
+  Work(const Family& family, std::string_view source, std::string_view place, bool is_json)
+      : matcher_(family.matcher),
+        ledger_(family.ledger),
+        known_(family.known),
+        counts_(family.counts),
+        source_(source),
+        place_(place),
+        is_json_(is_json) {}
 
   std::string done() {
     if (!look()) {
-      ledger_.count_unscanned(place_);
+      count_unscanned();
       return is_json_ ? json::stringify_string(kUnscannedLabel) : std::string(kUnscannedLabel);
     }
     if (is_json_ && !findings_.empty()) {
@@ -100,10 +114,12 @@ class Work {
     }
     // What was just found may stand elsewhere without its name.
     for (const Finding& finding : findings_) {
-      ledger_.learn(finding.secret, name_of(finding));
+      if (const std::string* kept = ledger_.learn(finding.secret, matcher_.rules()[finding.rule].name)) {
+        known_.add(*kept);
+      }
     }
     each_text([this](std::string_view text, const DecodedView* view) {
-      ledger_.find_known(text, [&](Span span) { add(text, view, {matcher_.rules().size(), span.begin, span}); });
+      known_.find(text, [&](Span span) { add(text, view, {matcher_.rules().size(), span.begin, span}); });
     });
     return findings_.empty() && unscanned_.empty() ? std::string(source_) : replaced();
   }
@@ -192,8 +208,10 @@ class Work {
                             [](std::size_t place, const Token& token) { return place < token.span.end; });
   }
 
-  [[nodiscard]] std::string_view name_of(const Finding& finding) const {
-    return finding.rule < matcher_.rules().size() ? std::string_view(matcher_.rules()[finding.rule].name) : "";
+  void count_unscanned() {
+    if (counts_) {
+      ledger_.count_unscanned(place_);
+    }
   }
 
   std::string replaced() {
@@ -239,8 +257,8 @@ class Work {
       out += text;
       done = part.end;
       if (is_unscanned) {
-        ledger_.count_unscanned(place_);
-      } else {
+        count_unscanned();
+      } else if (counts_) {
         ledger_.count(label, place_);
       }
     };
@@ -259,6 +277,8 @@ class Work {
 
   const Matcher& matcher_;
   Ledger& ledger_;
+  KnownSecrets& known_;
+  const bool counts_;
   const std::string_view source_;
   const std::string_view place_;
   const bool is_json_;
@@ -269,27 +289,120 @@ class Work {
   std::vector<Token> tokens_;  // of JSON with findings
 };
 
+// Files in base64, by how they begin: PNG, JPEG, GIF, WebP, AVIF and HEIC, TIFF; PDF, ZIP, gzip.
+constexpr std::array<std::string_view, 11> kFileStarts = {
+    "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "AAAAIGZ0eX", "AAAAHGZ0eX", "SUkqA", "TU0AK", "JVBERi0", "UEsDB", "H4sI"};
+constexpr std::size_t kShortestFile = 64;
+
+enum class Lines : bool { one, many };
+
+/// Where base64 in a string of JSON ends.
+std::size_t base64_end(std::string_view text, std::size_t at, Lines lines) {
+  constexpr std::string_view kSigns = "+/=-";
+  for (;; ++at) {
+    const std::string_view rest = text.substr(at);
+    const bool is_break = lines == Lines::many && (rest.starts_with("\\n") || rest.starts_with("\\r"));
+    if (is_break || rest.starts_with("\\/")) {
+      ++at;
+    } else if (rest.empty() || (!json::is_word(rest[0]) && kSigns.find(rest[0]) >= kSigns.size())) {
+      return at;
+    }
+  }
+}
+
+/// The files in the strings of a JSON text, in order.
+std::vector<Span> files_in(std::string_view json) {
+  constexpr std::string_view kData = ";base64,";
+  std::vector<Span> files;
+  for (std::size_t at = json.find('"'); at < json.size(); at = json.find('"', at)) {
+    ++at;
+    const std::string_view rest = json.substr(at);
+    const bool is_file = std::any_of(kFileStarts.begin(), kFileStarts.end(), [&](std::string_view start) {
+      return rest.starts_with(start) ||
+             (start.front() == '/' && rest.starts_with("\\") && rest.substr(1).starts_with("/9j"));
+    });
+    // The string may be one of JSON in JSON.
+    if (const std::size_t end = is_file ? base64_end(json, at, Lines::many) : at;
+        end - at >= kShortestFile && end < json.size() && (json[end] == '"' || json[end] == '\\')) {
+      files.push_back({at, end});
+      at = end + 1;
+    }
+  }
+  for (std::size_t at = json.find(kData); at < json.size(); at = json.find(kData, at)) {
+    const std::size_t type = json.rfind("data:", at);
+    at += kData.size();
+    const bool is_text = type < json.size() && json.substr(type).starts_with("data:text/");
+    if (const std::size_t end = base64_end(json, at, Lines::one); !is_text && end - at >= kShortestFile) {
+      files.push_back({at, end});
+      at = end;
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  return files;
+}
+
+/// Nothing if there are none.
+std::optional<std::string> without_files(std::string_view json) {
+  const std::vector<Span> files = files_in(json);
+  if (files.empty()) {
+    return std::nullopt;
+  }
+  std::string out;
+  std::size_t done = 0;
+  for (const Span& file : files) {
+    if (file.begin >= done) {
+      out += json.substr(done, file.begin - done);
+      out += kImageLabel;
+      done = file.end;
+    }
+  }
+  return out.append(json.substr(done));
+}
+
 }  // namespace
 
 Redactor::Redactor(const RulesPtr& rules, std::size_t most_bytes)
-    : matcher_(std::make_unique<Matcher>(rules)), ledger_(std::make_unique<Ledger>()), most_bytes_(most_bytes) {}
+    : matcher_(std::make_shared<Matcher>(rules)),
+      ledger_(std::make_shared<Ledger>()),
+      known_(std::make_unique<KnownSecrets>()),
+      most_bytes_(most_bytes) {}
+
+Redactor::Redactor(const Redactor& kin, std::nullptr_t)
+    : matcher_(kin.matcher_),
+      ledger_(kin.ledger_),
+      known_(std::make_unique<KnownSecrets>()),
+      most_bytes_(kin.most_bytes_),
+      counts_(false) {}
 
 Redactor::~Redactor() = default;
 
+std::unique_ptr<Redactor> Redactor::kin() const {
+  return std::unique_ptr<Redactor>(new Redactor(*this, nullptr));
+}
+
 std::string Redactor::redact(std::string_view text, std::string_view place) {
   if (text.size() > most_bytes_) {
-    ledger_->count_unscanned(place);
+    if (counts_) {
+      ledger_->count_unscanned(place);
+    }
     return std::string(kUnscannedLabel);
   }
-  return Work(*matcher_, *ledger_, text, place, false).done();
+  return Work({*matcher_, *ledger_, *known_, counts_}, text, place, false).done();
 }
 
 std::string Redactor::redact_json(std::string_view json, std::string_view place) {
   if (json.size() > most_bytes_ || !is_json(json)) {
-    ledger_->count_unscanned(place);
+    if (counts_) {
+      ledger_->count_unscanned(place);
+    }
     return json::stringify_string(kUnscannedLabel);
   }
-  return Work(*matcher_, *ledger_, json, place, true).done();
+  const auto bare = without_files(json);
+  return Work({*matcher_, *ledger_, *known_, counts_}, bare ? *bare : json, place, true).done();
+}
+
+bool Redactor::knows_secrets() const {
+  return !known_->is_empty();
 }
 
 std::vector<Taken> Redactor::taken() const {

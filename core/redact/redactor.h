@@ -1,9 +1,10 @@
-// Takes secrets out of texts, each replaced by a label such as [redacted:github#2]. One Redactor serves an export or a
-// mount: within it a secret has one label, however it is spelled. Any thread.
+// Takes secrets out of texts, each replaced by a label such as [redacted:github#2]. One Redactor serves an export, and
+// one with its kin() a mount: within them a secret has one label, however it is spelled. Any thread.
 //
 // A secret is what a rule finds (rules.h), also behind escapes of JSON, JSON in JSON, percent-encoding and base64 of
 // text; and every secret of twelve bytes or more that this Redactor has found, wherever else it stands. An export
-// that redacts all of its texts twice also has those secrets that show what they are only later.
+// that redacts all of its texts twice also has those secrets that show what they are only later. In JSON, strings that
+// are files in base64, such as images, become [redacted:image]: no rule can look through them.
 //
 // It fails closed: what cannot be scanned becomes [redacted:unscanned]. Redacting what is redacted changes nothing.
 #pragma once
@@ -19,8 +20,13 @@
 
 namespace arborfs::redact {
 
+class KnownSecrets;
 class Ledger;
 class Matcher;
+
+/// What stands for what could not be scanned, and for files in base64.
+inline constexpr std::string_view kUnscannedLabel = "[redacted:unscanned]";
+inline constexpr std::string_view kImageLabel = "[redacted:image]";
 
 /// What a Redactor took by one rule.
 struct Taken {
@@ -51,13 +57,23 @@ class Redactor {
   /// one becomes a string; all else keeps its bytes. What is no JSON becomes the string "[redacted:unscanned]".
   std::string redact_json(std::string_view json, std::string_view place = "");
 
-  /// What was taken so far, by rule.
+  /// True if it would take some secret wherever it stands.
+  [[nodiscard]] bool knows_secrets() const;
+
+  /// One with the same rules and labels that knows no secret yet and counts nothing: what it makes of texts does not
+  /// depend on what others read. May outlive this one.
+  [[nodiscard]] std::unique_ptr<Redactor> kin() const;
+
+  /// What was taken so far, by rule; of kin only how many different secrets.
   [[nodiscard]] std::vector<Taken> taken() const;
 
  private:
-  std::unique_ptr<const Matcher> matcher_;
-  std::unique_ptr<Ledger> ledger_;
-  std::size_t most_bytes_;
+  Redactor(const Redactor& kin, std::nullptr_t);
+  const std::shared_ptr<const Matcher> matcher_;
+  const std::shared_ptr<Ledger> ledger_;
+  const std::unique_ptr<KnownSecrets> known_;
+  const std::size_t most_bytes_;
+  const bool counts_ = true;
 };
 
 }  // namespace arborfs::redact

@@ -1,6 +1,8 @@
 #include "core/redact/rules.h"
 
+#include <pwd.h>
 #include <re2/re2.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -85,6 +87,11 @@ Result<Rule> rule_in(const ListRow& row) {
 }
 
 }  // namespace
+
+Person Person::here(std::string home) {
+  const passwd* const user = ::getpwuid(::getuid());
+  return {user == nullptr ? "" : user->pw_name, std::move(home)};
+}
 
 RulesPtr Rules::in_force(const Person& person) {
   auto rules = std::make_shared<Rules>();

@@ -38,6 +38,9 @@ struct Rule {
 struct Person {
   std::string user;
   std::string home;
+
+  /// The account that runs this process.
+  static Person here(std::string home);
 };
 
 class Rules;

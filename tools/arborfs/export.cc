@@ -1,6 +1,5 @@
 // export and open: a session as one file, and its page in a browser.
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -235,8 +234,7 @@ void report(const redact::Redactor& redactor, Terminal& io) {
 /// are only later. Errors: interrupted if the user does not agree; invalid_argument for rules of the user that are
 /// wrong.
 Result<ContentPtr> redacted_and_agreed(const CommandLine& line, const Opened& opened, Terminal& io) {
-  const passwd* const user = ::getpwuid(::getuid());
-  const auto rules = redact::Rules::in_force({user == nullptr ? "" : user->pw_name, home_of(io)});
+  const auto rules = redact::Rules::in_force(redact::Person::here(home_of(io)));
   if (!rules->problem().empty()) {
     return Error{Errc::invalid_argument, rules->problem() + "; nothing is redacted without all rules"};
   }

@@ -91,6 +91,35 @@ TEST(Redactor, WhatIsRedactedStaysAsItIsForAnotherRedactor) {
   }
 }
 
+TEST(Redactor, FilesInBase64AreLeftOutOfJson) {
+  Redactor redactor(built_in());
+  const std::string file = "iVBORw0KGgo" + std::string(200, 'A') + "==";
+  const std::string other = "\\/9j\\/" + std::string(76, 'B') + "\\n" + std::string(70, 'C');
+  const auto with = [](const std::string& data) {
+    return R"({"data":")" + data + R"(","url":"see data:application/pdf;base64,)" + data +
+           R"( there","in":"{\"d\":\")" + data + R"(\"}"})";
+  };
+  EXPECT_EQ(redactor.redact_json(with(file)), with("[redacted:image]"));
+  EXPECT_EQ(redactor.redact_json(R"({"data":")" + other + "\"}"), R"({"data":"[redacted:image]"})");
+  const std::string text =
+      R"({"a":"data:text/plain;base64,)" + json::encode_base64(std::string(90, ' ')) + R"(","b":"/9j/x"})";
+  EXPECT_EQ(redactor.redact_json(text), text);
+}
+
+TEST(Redactor, KinHaveItsLabelsAndKnowNothingOfWhatItRead) {
+  Redactor redactor(built_in());
+  const std::string secret = password(1);
+  EXPECT_EQ(redactor.redact("API_TOKEN=" + secret + " and " + secret),
+            "API_TOKEN=[redacted:environment#1] and [redacted:environment#1]");
+  const auto kin = redactor.kin();
+  EXPECT_EQ(kin->redact("bare " + secret), "bare " + secret);
+  EXPECT_FALSE(kin->knows_secrets());
+  EXPECT_EQ(kin->redact("DB_TOKEN=" + secret), "DB_TOKEN=[redacted:environment#1]");
+  EXPECT_TRUE(kin->knows_secrets());
+  EXPECT_EQ(kin->redact("bare " + secret), "bare [redacted:environment#1]");
+  EXPECT_EQ(redactor.taken().front().count, 2U);
+}
+
 TEST(Redactor, ASecretHasOneLabelHoweverItIsSpelled) {
   Redactor redactor(built_in());
   const std::string text = "key " + github(1) + " end";
