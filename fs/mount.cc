@@ -42,6 +42,7 @@
 #include "core/search/search_index.h"
 #include "core/session/catalog.h"
 #include "core/session/watcher.h"
+#include "core/store/redacted_store.h"
 #include "core/store/store_set.h"
 #include "core/write/writer.h"
 #include "fs/fuse/events_file.h"
@@ -60,6 +61,7 @@ struct DaemonPlan {
   MountSettings settings{};
   WriteSettings writing{};
   std::string home{};
+  bool search_index = true;
 };
 
 /// Notices that the mount was detached while still in use (a lazy unmount), so that readers that wait for events, which
@@ -229,7 +231,7 @@ class Daemon {
       writer_->take_back_parts();
     }
     vfs_.state().watching = [this] { return watcher_->how(); };
-    if (plan_.options.search_index) {
+    if (plan_.search_index) {
       indexer_.emplace(catalog_, search::Indexer::Settings{.folder = cache_path("")});
       for (search::RecentSearches* searches : {&vfs_.state().searches, &vfs_.state().file_searches}) {
         searches->use(search_index_, [this] { indexer_->note_search(); });
@@ -396,14 +398,32 @@ Result<void> check_named_stores(const std::vector<ChosenStore>& stores) {
   return {};
 }
 
+/// Errors: invalid_argument for rules of the user that are wrong.
+Result<StoreSet> redacted_stores(const StoreSet& stores, const std::string& home) {
+  const auto rules = redact::Rules::in_force(redact::Person::here(home));
+  if (!rules->problem().empty()) {
+    return Error{Errc::invalid_argument, rules->problem() + "; nothing is redacted without all rules"};
+  }
+  const auto redaction = std::make_shared<const LogRedaction>(rules);
+  std::vector<std::shared_ptr<Store>> redacted;
+  for (const auto& store : stores) {
+    redacted.push_back(redacted_store(store, redaction));
+  }
+  return StoreSet(std::move(redacted));
+}
+
 /// Checks everything before anything is done, so that in the background only the mount itself can fail.
 Result<DaemonPlan> plan_of(const MountOptions& options) {
   ASSIGN_OR_RETURN(const auto mountpoint, resolve_mountpoint(options.mountpoint));
   RETURN_IF_ERROR(check_named_stores(options.stores));
-  ASSIGN_OR_RETURN(auto stores, open_stores(options.stores, options.read_only ? Access::look : Access::write));
-  DaemonPlan plan{.options = options, .stores = std::move(stores)};
+  const bool is_read_only = options.read_only || options.redact;
+  ASSIGN_OR_RETURN(auto stores, open_stores(options.stores, is_read_only ? Access::look : Access::write));
   RETURN_IF_ERROR(heal_mountpoint(mountpoint));
-  RETURN_IF_ERROR(check_apart(mountpoint, folders_of(plan.stores)));
+  RETURN_IF_ERROR(check_apart(mountpoint, folders_of(stores)));
+  const char* const variable = std::getenv("HOME");
+  std::string home = variable == nullptr ? "" : variable;
+  ASSIGN_OR_RETURN(auto shown, options.redact ? redacted_stores(stores, home) : Result<StoreSet>(std::move(stores)));
+  DaemonPlan plan{.options = options, .stores = std::move(shown)};
   const StorePaths& paths = plan.stores.main().paths();
   plan.settings.mountpoint = mountpoint;
   plan.settings.source = paths.agent_dir;
@@ -412,15 +432,19 @@ Result<DaemonPlan> plan_of(const MountOptions& options) {
   if (options.allow_other) {
     plan.settings.fuse_options.emplace_back("allow_other");
   }
-  plan.settings.read_only = options.read_only;
+  plan.settings.read_only = is_read_only;
   plan.settings.xattr = options.xattr;
   plan.settings.notify = options.notify;
   plan.settings.debug = options.debug;
   plan.settings.max_read = options.max_read;
   plan.writing = options.writing;
   plan.writing.mountpoint = mountpoint;
-  const char* home = std::getenv("HOME");
-  plan.home = home == nullptr ? "" : home;
+  plan.home = std::move(home);
+  plan.search_index = options.search_index && !options.redact;  // the index has the words of all texts
+  if (const LogRedaction* const redaction = plan.stores.redaction()) {
+    plan.home = redaction->text(plan.home);  // as the working directories of sessions have it
+    plan.settings.source = "arborfs";
+  }
   return plan;
 }
 
@@ -565,6 +589,7 @@ constexpr std::array kFlags = {
     Flag{"live=write", [](MountOptions& options) { options.writing.write_live = true; }},
     Flag{"durability=none", [](MountOptions& options) { options.writing.durability = Durability::none; }},
     Flag{"durability=synced", [](MountOptions& options) { options.writing.durability = Durability::synced; }},
+    Flag{"redact", [](MountOptions& options) { options.redact = true; }},
     Flag{"debug", [](MountOptions& options) { options.debug = true; }},
 };
 

@@ -21,6 +21,7 @@ struct MountOptions {
   bool read_only = false;
   bool allow_other = false;
   bool xattr = false;
+  bool redact = false;  // show everything without its secrets, and nothing that is not looked through; read-only
   bool inotify = true;  // false: notice changes by polling alone
   bool notify = true;   // false: never invalidate the kernel's caches; for tests that this is correct too
   bool debug = false;

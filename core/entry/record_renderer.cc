@@ -101,6 +101,9 @@ class Measuring {
     for (std::size_t i = run.begin; i < run.end; ++i) {
       const auto at = static_cast<std::size_t>(entries_[i].offset - first.offset);
       measures_[i] = renderer_.measure(entries_[i].type, std::string_view(buffer.bytes.get() + at, entries_[i].length));
+      if (!log_.shows_images()) {
+        measures_[i].images.clear();
+      }
     }
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(buffer));

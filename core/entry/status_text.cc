@@ -147,6 +147,15 @@ std::string mount_status_json(const MountStatus& status) {
   object.number("unreadableSessions", status.unreadable_sessions).number("indexedSessions", status.indexed_sessions);
   object.number("indexBytes", status.index_bytes).text_or_null("watching", status.watching);
   object.put("stores", store_list(status.stores, owner)).texts("lastErrors", status.last_errors);
+  if (status.redacted) {
+    Object secrets(owner);
+    for (const auto& [rule, count] : status.redacted->secrets) {
+      secrets.number(rule, count);
+    }
+    Object redacted(owner);
+    redacted.put("secrets", secrets.take()).number("linesLeftOut", status.redacted->lines_left_out);
+    object.put("redacted", redacted.take());
+  }
   return pretty(object.take());
 }
 
@@ -362,6 +371,14 @@ constexpr std::string_view kFastest = R"(
 This mount is read-only (`-o ro`), which is the fastest way to browse.
 )";
 
+constexpr std::string_view kRedacted = R"(
+This mount is redacted (`-o redact`), for agents and for screens that others see: what looks like a secret, in texts,
+names and pages, is a label such as `[redacted:github#1]`, the same one wherever the secret stands. What nobody can look
+through is not here: images, `raw.jsonl`, `native/`, `artifacts/`, `checkpoints/`, `blobs/`, `terminals/`. A line that
+cannot be scanned is `[redacted:unscanned]`; `status.json` counts them. Secrets that no rule knows stay: add rules to
+`~/.config/arborfs/redact.tsv` and mount again. The mount is read-only: to write, mount without `-o redact`.
+)";
+
 // Patterns with a slash at the start are for a walk from the root. The others have none: rg 13 and 14 compare a path
 // that they were given, and was not the root, with its beginning twice.
 constexpr std::string_view kRgIgnore =
@@ -391,10 +408,10 @@ std::string_view mount_rgignore() {
   return kRgIgnore;
 }
 
-std::string mount_readme(std::string_view version, bool read_only) {
+std::string mount_readme(std::string_view version, MountKind kind) {
   std::string text = "# arborfs " + std::string(version) + "\n";
   text += kWhatIsHere;
-  text += read_only ? kFastest : kWriting;
+  text += kind == MountKind::redacted ? kRedacted : kind == MountKind::read_only ? kFastest : kWriting;
   text += kToTry;
   return text;
 }

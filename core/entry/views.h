@@ -123,11 +123,18 @@ struct MountStatus {
   };
   std::vector<StoreRow> stores;
   std::vector<std::string> last_errors;
+  struct Redacted {
+    std::map<std::string, std::uint64_t> secrets;  // different ones, by rule
+    std::uint64_t lines_left_out = 0;
+  };
+  std::optional<Redacted> redacted;  // nothing for a mount that is not
 };
 std::string mount_status_json(const MountStatus& status);
 
-/// README.md at the root of the mount. `read_only`: for a mount with -o ro.
-std::string mount_readme(std::string_view version, bool read_only);
+/// What a mount allows, for its README.
+enum class MountKind : std::uint8_t { writable, read_only, redacted };
+/// README.md at the root of the mount.
+std::string mount_readme(std::string_view version, MountKind kind);
 /// The file .rgignore at the root of the mount (CONTRACT.md 2.6).
 std::string_view mount_rgignore();
 

@@ -29,7 +29,25 @@ class MemoryLog final : public LogSource {
   const std::string bytes_;
 };
 
+/// The first bytes of a log, which outlives it.
+class LogBeginning final : public ForwardingLog {
+ public:
+  LogBeginning(const LogSource& log, std::uint64_t size) : ForwardingLog(log), size_(size) {}
+  [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
+  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
+    const std::uint64_t left = offset < size_ ? size_ - offset : 0;
+    return log().read_at(offset, into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left))));
+  }
+
+ private:
+  const std::uint64_t size_;
+};
+
 }  // namespace
+
+Result<std::shared_ptr<const LogSource>> LogSource::beginning(std::uint64_t bytes) const {
+  return std::shared_ptr<const LogSource>(std::make_shared<const LogBeginning>(*this, bytes));
+}
 
 Result<std::string> LogSource::read(std::uint64_t offset, std::uint64_t length) const {
   ASSIGN_OR_RETURN(const auto total, size());

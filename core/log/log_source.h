@@ -15,6 +15,18 @@
 
 namespace arborfs {
 
+class LogSource;
+
+/// Shows logs and what stands beside them otherwise than they are. Thread-safe; outlives the logs that it returns.
+class LogFilter {
+ public:
+  virtual ~LogFilter() = default;
+  /// The part of `file` before `end`, as it is shown.
+  [[nodiscard]] virtual std::shared_ptr<const LogSource> file(std::shared_ptr<const LogSource> file,
+                                                              std::uint64_t end) const = 0;
+  [[nodiscard]] virtual std::string text(std::string_view text) const = 0;
+};
+
 /// The bytes of one session as one space of offsets. A file is the usual source (log_file.h); a format whose sessions
 /// are not single files has a source of its own. Thread-safe.
 class LogSource {
@@ -28,6 +40,11 @@ class LogSource {
   [[nodiscard]] const FileStat& opened() const { return opened_; }
   /// How many bytes can be read now; grows with a file.
   [[nodiscard]] virtual Result<std::uint64_t> size() const = 0;
+  /// About as many, for a caller that needs only the beginning: never reads the log through.
+  [[nodiscard]] virtual Result<std::uint64_t> rough_size() const { return size(); }
+  /// About the first `bytes` of it, from which no offsets are kept: names of sessions are made of it. This outlives the
+  /// result.
+  [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> beginning(std::uint64_t bytes) const;
   /// Identity and version now.
   [[nodiscard]] virtual Result<FileStat> stat() const = 0;
   /// Reads until `into` is full or the bytes end; returns how many were read. Errors: io; stale once the state that
@@ -45,13 +62,27 @@ class LogSource {
   [[nodiscard]] virtual FileStat opened_bytes() const { return opened(); }
   /// An open file with the same offsets, for splicing; null if there is none.
   [[nodiscard]] virtual std::shared_ptr<const File> splice_file() const { return nullptr; }
+  /// The log `self`, which is this one, as `filter` shows it, if it consists of several files; null for any other log.
+  /// Errors: io, stale.
+  [[nodiscard]] virtual Result<std::shared_ptr<const LogSource>> through(
+      const std::shared_ptr<const LogSource>& /*self*/, const LogFilter& /*filter*/) const {
+    return std::shared_ptr<const LogSource>();
+  }
   /// The log that was opened, if this one shows only a part of it.
   [[nodiscard]] virtual const LogSource& whole() const { return *this; }
   /// The names by which its store finds the session: "<folder>/<file>" of a file, else the session's own name; "" if it
   /// was not opened from a store. For agents that identify a session by them.
   [[nodiscard]] virtual std::string_view place() const { return ""; }
+  /// The session's working directory, for a log by which its agent's rules for it cannot be followed: they compare the
+  /// names of folders, which are not as they were. Nothing for any other log. May read the log.
+  [[nodiscard]] virtual std::optional<std::string> told_cwd() const { return std::nullopt; }
+  /// False if images in it, or that it refers to, are not shown.
+  [[nodiscard]] virtual bool shows_images() const { return true; }
   /// True if the offsets are not those of the bytes on disk, because these are decoded or composed.
   [[nodiscard]] virtual bool is_decoded() const { return false; }
+  /// False if what is appended on disk, or was changed there, shows only when the log is opened again. May look at the
+  /// disk.
+  [[nodiscard]] virtual bool can_grow() const { return !is_decoded(); }
   /// How many bytes raw.jsonl has of a log that is_decoded(): by default, those on disk when it was opened.
   [[nodiscard]] virtual std::uint64_t raw_size() const { return opened().size; }
   /// As read_at, but returns the bytes of raw.jsonl even if is_decoded(): by default, those on disk.
@@ -94,7 +125,10 @@ class ForwardingLog : public LogSource {
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override { return log_.splice_file(); }
   [[nodiscard]] const LogSource& whole() const override { return log_.whole(); }
   [[nodiscard]] std::string_view place() const override { return log_.place(); }
+  [[nodiscard]] std::optional<std::string> told_cwd() const override { return log_.told_cwd(); }
+  [[nodiscard]] bool shows_images() const override { return log_.shows_images(); }
   [[nodiscard]] bool is_decoded() const override { return log_.is_decoded(); }
+  [[nodiscard]] bool can_grow() const override { return log_.can_grow(); }
   [[nodiscard]] std::uint64_t raw_size() const override { return log_.raw_size(); }
   [[nodiscard]] Result<std::size_t> read_raw_at(std::uint64_t offset, std::span<char> into) const override {
     return log_.read_raw_at(offset, into);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <list>
 #include <utility>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/words.h"
+#include "core/log/last_made.h"
 #include "core/os/disk.h"
 #include "core/os/file.h"
 
@@ -23,23 +23,10 @@ constexpr std::uint64_t kMostRatio = 500;  // logs compress to a fiftieth at bes
 constexpr std::uint64_t kMostDecoded = std::uint64_t{8} << 30U;
 
 /// The decoded files that were made last.
-class KeptFiles {
- public:
-  void add(std::shared_ptr<const File> file) {
-    const std::lock_guard lock(mutex_);
-    files_.push_front(std::move(file));
-    files_.resize(std::min(files_.size(), kMostKept));
-  }
-
-  static KeptFiles& all() {
-    static KeptFiles kept;
-    return kept;
-  }
-
- private:
-  std::mutex mutex_;
-  std::list<std::shared_ptr<const File>> files_;  // guarded by mutex_
-};
+LastMade<const File>& kept_files() {
+  static LastMade<const File> kept(kMostKept);
+  return kept;
+}
 
 struct FreeStream {
   void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
@@ -136,7 +123,7 @@ Result<std::shared_ptr<const File>> ZstdLog::decode(const std::stop_token& stop)
     RETURN_IF_ERROR(write_all(Disk::real(), fd.get(), (last == '\n' ? "" : "\n") + ("(" + problem) + ")\n"));
   }
   auto file = std::make_shared<const File>(File::of(std::move(fd)));
-  KeptFiles::all().add(file);
+  kept_files().add(file);
   return file;
 }
 

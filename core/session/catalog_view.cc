@@ -407,11 +407,12 @@ namespace {
 struct Member {
   SessionPtr session;
   LogPlace place;
+  std::string stem;  // as it is shown
   Session::Identity identity;
   std::string log_name;
   std::string name;  // "" for one after its log
   /// A log whose header cannot be read is identified by its name, which is the id for all agents with sub-agents.
-  [[nodiscard]] std::string_view id() const { return identity.id.empty() ? place.stem() : identity.id; }
+  [[nodiscard]] std::string_view id() const { return identity.id.empty() ? stem : identity.id; }
 };
 using Members = std::vector<const Member*>;
 
@@ -423,7 +424,7 @@ void sort_by_name(NamedSessions& rows) {
 void add_bare_names(const Members& members, const std::unordered_set<std::string>& taken, NamedSessions& names) {
   NamedSessions all;
   for (const Member* member : members) {
-    std::string name = encoded_name(member->place.stem());
+    std::string name = encoded_name(member->stem);
     if (!member->session->format().is_plain && !taken.contains(name)) {
       all.emplace_back(std::move(name), member->session);
     }
@@ -448,8 +449,9 @@ class ViewMaker {
     std::vector<FamilyMember> kin;
     for (const auto& session : sessions) {
       LogPlace place = session->place();
-      std::string of_log = log_name(session->format(), place.stem());
-      members_.push_back({session, std::move(place), session->identity(), std::move(of_log), ""});
+      std::string stem = session->shown_stem();
+      std::string of_log = log_name(session->format(), stem);
+      members_.push_back({session, std::move(place), std::move(stem), session->identity(), std::move(of_log), ""});
     }
     if (names) {
       name_members(*names);

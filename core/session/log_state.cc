@@ -185,7 +185,7 @@ bool LogState::is_same_after_all(const LogPlace& place, const FileStat& st, Dept
   if (!has_head || !index || !(st == head.stat) || !has(wanted)) {
     return false;
   }
-  const auto is_as_read = mark || log->is_decoded() ? Result<bool>(is_still_of(mark, *log)) : index->is_as_read(*log);
+  const auto is_as_read = mark || !log->can_grow() ? Result<bool>(is_still_of(mark, *log)) : index->is_as_read(*log);
   if (!is_as_read || !*is_as_read) {
     return false;
   }
@@ -200,16 +200,18 @@ bool LogState::has_ageing_tail(const FileStat& st) const {
 
 std::uint64_t LogState::bytes_to_read(const FileStat& st, Depth wanted) const {
   if (wanted == Depth::head || (wanted == Depth::raw && !index)) {
-    return 0;
+    const bool is_read_through = wanted == Depth::raw && !log && store.redaction() != nullptr;
+    return is_read_through ? st.size : 0;
   }
   const bool is_read_whole = !format.reader->only_grow() && (!(st == head.stat) || is_racy);  // if anything changed
   const bool goes_on = index && log->opened().same_file(st) && !is_read_whole;
-  const std::uint64_t indexed = goes_on ? std::min(index->scanned_size(), st.size) : 0;
+  const std::uint64_t read = goes_on && log->is_decoded() ? head.stat.size : goes_on ? index->scanned_size() : 0;
+  const std::uint64_t indexed = std::min(read, st.size);
   return st.size - indexed + (wanted == Depth::details && !details ? st.size : 0);
 }
 
 bool LogState::is_at_rest() const {
-  if (!has_head || is_racy || !is_tail_aged || log->is_decoded()) {
+  if (!has_head || is_racy || !is_tail_aged || !log->can_grow()) {
     return false;
   }
   const auto st = log->stat();
@@ -226,7 +228,7 @@ Result<LogReading> LogState::read_head(const LogPlace& place, const FileStat& st
 
 Result<LogReading> LogState::read_raw(const LogPlace& place, const FileStat& st) const {
   LogReading read;
-  const bool is_open = log && log->opened().same_file(st) && !log->is_decoded();
+  const bool is_open = log && log->opened().same_file(st) && log->can_grow();
   ASSIGN_OR_RETURN(read.log, is_open ? Result<std::shared_ptr<const LogSource>>(log) : store.open(place));
   ASSIGN_OR_RETURN(read.header, format.reader->read_header(*read.log));
   ASSIGN_OR_RETURN(read.slot, slot_of(*read.log, read.header));
@@ -337,7 +339,7 @@ Result<std::optional<LogReading>> LogState::read_growth(const LogPlace& place, c
   constexpr int kTries = 10;
   using FromStart = std::optional<LogReading>;
   LogReading grown;
-  if (!index || !log->opened().same_file(st) || log->is_decoded()) {
+  if (!index || !log->opened().same_file(st) || !log->can_grow()) {
     return FromStart();
   }
   ASSIGN_OR_RETURN(grown.log, log_to_grow(place));

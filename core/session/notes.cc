@@ -12,6 +12,7 @@
 #include "core/json/json_cursor.h"
 #include "core/json/scan.h"
 #include "core/json/utf8.h"
+#include "core/log/redacted_log.h"
 #include "core/os/state_dir.h"
 #include "core/os/temp_file.h"
 #include "core/session/session.h"
@@ -163,6 +164,27 @@ std::string with_notes_of(std::string_view file, const std::string& session, con
   return text + others;
 }
 
+Noted redacted(Noted noted, const LogRedaction& redaction) {
+  for (std::string& tag : noted.tags) {
+    tag = redaction.text(tag);
+  }
+  make_set(noted.tags);
+  noted.title = noted.title.empty() ? "" : redaction.text(noted.title);
+  for (Noted::EntryLabel& label : noted.labels) {
+    label = {redaction.text(label.entry), redaction.text(label.text)};
+  }
+  return noted;
+}
+
+/// By the ids that the sessions have then.
+Notes::OfSessions redacted(Notes::OfSessions all, const LogRedaction& redaction) {
+  Notes::OfSessions made;
+  for (auto& [session, noted] : all) {
+    made[redaction.text(session)] = redacted(std::move(noted), redaction);
+  }
+  return made;
+}
+
 }  // namespace
 
 const NotedPtr& nothing_noted() {
@@ -184,7 +206,7 @@ Noted noted_in(std::string_view json) {
 
 Notes::Key Notes::key_of(const Session& session) {
   std::string id = session.identity().id;
-  return {std::string(session.format().agent), id.empty() ? std::string(session.place().stem()) : std::move(id)};
+  return {std::string(session.format().agent), id.empty() ? session.shown_stem() : std::move(id)};
 }
 
 Result<Notes::OfSessionsPtr> Notes::of_agent(const std::string& agent) const {
@@ -202,7 +224,9 @@ Result<Notes::OfSessionsPtr> Notes::of_agent(const std::string& agent) const {
     return st.error().code == Errc::not_found ? Result<OfSessionsPtr>(none) : st.error();
   }
   ASSIGN_OR_RETURN(const std::string text, read_private_file(*folder, file_of(agent)));
-  const Read read{*st, std::make_shared<const OfSessions>(all_notes(text))};
+  OfSessions all = all_notes(text);
+  const Read read{*st, std::make_shared<const OfSessions>(
+                           redaction_ == nullptr ? std::move(all) : redacted(std::move(all), *redaction_))};
   const std::lock_guard lock(mutex_);
   read_.insert_or_assign(agent, read);
   return read.sessions;

@@ -22,6 +22,7 @@
 
 namespace arborfs {
 
+class LogRedaction;  // core/log/redacted_log.h
 class Session;
 
 /// The notes of one session.
@@ -64,8 +65,10 @@ class Notes {
   };
   [[nodiscard]] static Key key_of(const Session& session);
 
-  /// `folder`: of the files, "" to keep notes in memory. `disk` outlives this.
-  Notes(std::string folder, Disk& disk) : folder_(std::move(folder)), disk_(disk) {}
+  /// `folder`: of the files, "" to keep notes in memory. `disk` outlives this. With a `redaction` (Store::redaction),
+  /// which outlives this too, notes are without secrets, and must not be changed.
+  Notes(std::string folder, Disk& disk, const LogRedaction* redaction = nullptr)
+      : folder_(std::move(folder)), disk_(disk), redaction_(redaction) {}
   [[nodiscard]] Disk& disk() const { return disk_; }
 
   /// Of all sessions of an agent; costs one stat unless the file has changed. Never null. Errors: those of
@@ -108,6 +111,7 @@ class Notes {
   Result<Noted> change_file(const Key& key, const Change& make, bool sync);
   const std::string folder_;
   Disk& disk_;
+  const LogRedaction* const redaction_;
   mutable std::mutex mutex_;                  // a leaf
   mutable std::map<std::string, Read> read_;  // by agent; guarded by mutex_
 };

@@ -10,6 +10,7 @@
 #include "core/base/hash.h"
 #include "core/entry/names.h"
 #include "core/log/log_reader.h"
+#include "core/log/redacted_log.h"
 #include "core/session/loaded_indexes.h"
 #include "core/session/session_name.h"
 
@@ -39,7 +40,16 @@ Error session_changed() {
 }
 
 Session::Session(std::uint32_t number, FoundLog found, Shared& shared)
-    : number_(number), shared_(shared), place_(found.place), state_(*shared.store, found) {}
+    : number_(number),
+      shared_(shared),
+      place_(found.place),
+      shown_stem_(redacted_stem(place_)),
+      state_(*shared.store, found) {}
+
+std::optional<std::string> Session::redacted_stem(const LogPlace& place) const {
+  const LogRedaction* const redaction = store().redaction();
+  return redaction == nullptr ? std::nullopt : std::optional(redaction->text(place.stem()));
+}
 
 bool Session::looks_changed(const FileStat& st) const {
   const std::shared_lock lock(mutex_);
@@ -151,7 +161,7 @@ bool Session::is_quick(Depth depth) const {
   if (works_long_) {
     return false;
   }
-  if (depth == Depth::head || (depth == Depth::raw && !has(Depth::index))) {
+  if (depth == Depth::head || (depth == Depth::raw && !has(Depth::index) && store().redaction() == nullptr)) {
     return true;
   }
   const auto st = store().stat(place());
@@ -343,8 +353,10 @@ void Session::reload_notes() {
 }
 
 void Session::moved_to(const LogPlace& place) {
+  auto stem = redacted_stem(place);
   const std::unique_lock lock(mutex_);
   place_ = place;
+  shown_stem_ = std::move(stem);
   state_.is_gone = false;
 }
 

@@ -85,6 +85,10 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::string stem() const {
     return locked([&] { return std::string(place_.stem()); });
   }
+  /// The same as it is shown, for a session that has no other name or id.
+  [[nodiscard]] std::string shown_stem() const {
+    return locked([&] { return shown_stem_.value_or(std::string(place_.stem())); });
+  }
   /// How its agent's records are read and rendered. Never changes.
   [[nodiscard]] const Format& format() const { return state_.format; }
   /// The agent that it belongs to: its format's, but for logs of omp and pi that of the agent whose log it is. The
@@ -272,6 +276,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void note_used() const { usage_.last = Clock::now(); }
   void note_loaded();
   void forget_documents(std::uint32_t generation);
+  [[nodiscard]] std::optional<std::string> redacted_stem(const LogPlace& place) const;
   template <class Make>
   void change(const Make& make);
   void publish(Change change);
@@ -321,6 +326,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Acknowledged acknowledged_;        // guarded by refresh_mutex_
   mutable std::shared_mutex mutex_;  // guards everything below; who changes state_ holds refresh_mutex_, too
   LogPlace place_;
+  std::optional<std::string> shown_stem_;  // if that differs
   LogState state_;
   Shown shown_;
   std::string write_error_;

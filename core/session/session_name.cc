@@ -23,20 +23,6 @@ constexpr std::uint64_t kWhole = std::uint64_t{4} << 20U;  // a log that may be 
 constexpr std::uint64_t kReads[] = {16 * 1024, kNear, kWhole, kFar};
 constexpr std::size_t kBytesACharacter = 16;  // allows for combining characters
 
-/// The first bytes of a log, which outlives it.
-class LogBeginning final : public ForwardingLog {
- public:
-  LogBeginning(const LogSource& log, std::uint64_t size) : ForwardingLog(log), size_(size) {}
-  [[nodiscard]] Result<std::uint64_t> size() const override { return size_; }
-  [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override {
-    const std::uint64_t left = offset < size_ ? size_ - offset : 0;
-    return log().read_at(offset, into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left))));
-  }
-
- private:
-  const std::uint64_t size_;
-};
-
 std::string on_one_line(std::string_view text, std::size_t columns) {
   return visible_line(stripped(stripped(text).substr(0, columns * kBytesACharacter)), columns);
 }
@@ -46,33 +32,36 @@ class OpeningSearch {
   OpeningSearch(const Format& format, const LogSource& log) : format_(format), log_(log) {}
 
   /// Looks at the entries of the log's first bytes that were not looked at before. True if the search is over.
-  bool look_in(std::uint64_t bytes, std::uint64_t size) {
-    const LogBeginning beginning(log_, bytes);
-    const auto index = format_.reader->index(bytes == size ? log_ : static_cast<const LogSource&>(beginning), {});
-    if (!index) {
+  bool look_in(std::uint64_t bytes, bool is_all) {
+    const auto beginning = is_all ? Result<std::shared_ptr<const LogSource>>(nullptr) : log_.beginning(bytes);
+    const LogSource& log = beginning && *beginning ? **beginning : log_;
+    const auto index =
+        beginning ? format_.reader->index(log, {}) : Result<std::unique_ptr<LogIndex>>(beginning.error());
+    const auto size = log.size();
+    if (!index || !size) {
       return true;
     }
     for (Ordinal entry = 1; entry <= (*index)->size(); ++entry) {
       if ((*index)->entry(entry).offset >= kNear && best_.by != Saying::By::nobody) {
         return true;
       }
-      if ((*index)->entry(entry).offset >= looked_to_ && take(**index, entry)) {
+      if ((*index)->entry(entry).offset >= looked_to_ && take(log, **index, entry)) {
         return true;
       }
     }
     looked_to_ = end_of_last(**index);
     const auto damage = (*index)->damage();
     const bool is_cut =  // inside of a record that begins near the start
-        !damage.empty() && damage.back().offset < kNear && damage.back().offset + damage.back().length >= bytes;
-    return bytes == size || (bytes >= kNear && best_.by != Saying::By::nobody && !is_cut);
+        !damage.empty() && damage.back().offset < kNear && damage.back().offset + damage.back().length >= *size;
+    return is_all || (bytes >= kNear && best_.by != Saying::By::nobody && !is_cut);
   }
   [[nodiscard]] const Saying& best() const { return best_; }
 
  private:
-  bool take(const LogIndex& index, Ordinal entry) {
+  bool take(const LogSource& log, const LogIndex& index, Ordinal entry) {
     const std::uint64_t length = index.length(entry);
     const auto raw = length > kMaxRenderedEntry ? Result<std::string>(Errc::too_large, "")
-                                                : log_.read(index.entry(entry).offset, length);
+                                                : log.read(index.entry(entry).offset, length);
     if (!raw) {
       return false;
     }
@@ -98,14 +87,14 @@ class OpeningSearch {
 }  // namespace
 
 OpeningWords opening_words(const Format& format, const LogSource& log, std::size_t columns) {
-  const auto size = log.size();
+  const auto size = log.rough_size();
   if (!size || *size == 0) {
     return {};
   }
   const bool is_in_order = format.reader->only_grow() || *size > kWhole;
   OpeningSearch search(format, log);
   for (const std::uint64_t bytes : kReads) {
-    if (search.look_in(is_in_order ? std::min(bytes, *size) : *size, *size)) {
+    if (search.look_in(bytes, !is_in_order || bytes >= *size)) {
       break;
     }
   }

@@ -23,6 +23,7 @@
 
 namespace arborfs {
 
+class LogRedaction;   // core/log/redacted_log.h
 class PromptHistory;  // prompt_history.h
 
 /// The folder name of logs that are directly in the sessions folder.
@@ -123,6 +124,9 @@ class Store {
   [[nodiscard]] const std::shared_ptr<BlobStore>& blobs() const { return blobs_; }
   /// The prompts that were typed to the agent; null if it does not keep them apart from its sessions.
   [[nodiscard]] PromptHistory* prompt_history() const { return prompts_.get(); }
+
+  /// How secrets are taken out of all that is shown of the store (redacted_store.h); null if they are not.
+  [[nodiscard]] virtual const LogRedaction* redaction() const { return nullptr; }
 
   /// The format of one session, if the agent's versions write several formats.
   [[nodiscard]] virtual const Format& format_of(const LogPlace& /*place*/) const { return format_; }

@@ -31,6 +31,10 @@ class StoreSet {
   /// The first store that is present, else the first whose agent has a folder, else the first: for messages that name
   /// one folder. Stores in `silent`, by their numbers, are not asked and count as present.
   [[nodiscard]] const Store& main(const std::set<std::uint8_t>& silent = {}) const;
+  /// Store::redaction() of all of them.
+  [[nodiscard]] const LogRedaction* redaction() const {
+    return stores_.empty() ? nullptr : stores_.front()->redaction();
+  }
   /// The number of the first store of this agent.
   [[nodiscard]] std::optional<std::uint8_t> first_of(std::string_view agent) const;
 

@@ -294,9 +294,16 @@ class RawBytes final : public LogSource {
   const std::shared_ptr<const LogSource> log_;
 };
 
+bool has_raw(const Session& session) {
+  return session.store().redaction() == nullptr;
+}
+
 /// The bytes as they are on disk, except that the title slot, which is overwritten in place, is as it was in this
 /// state.
 ContentResult make_raw(const ViewRequest& request) {
+  if (!has_raw(request.session)) {
+    return Error{Errc::not_found, "the log as it is on disk is not in a redacted mount"};
+  }
   const auto raw = request.session.raw();
   if (!raw) {
     return session_changed();
@@ -469,7 +476,8 @@ constexpr std::array kRows = {
             nullptr, has_mark<Mark::archived>},
     ViewRow{"pinned", Depth::head, Validity::text, MadeFrom::memory, make_mark<Mark::pinned>, "pinned", nullptr,
             nullptr, has_mark<Mark::pinned>},
-    ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size},
+    ViewRow{"raw.jsonl", Depth::raw, Validity::raw_generation, MadeFrom::bytes, make_raw, "raw", raw_size, nullptr,
+            has_raw},
     ViewRow{"context.json", Depth::index, Validity::epoch, MadeFrom::entries, make_context, "context"},
     ViewRow{"transcript.md", Depth::details, Validity::transcript, MadeFrom::entries, make_transcript, "transcript"},
     ViewRow{"transcript.html", Depth::details, Validity::family, MadeFrom::entries, make_page},

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/log/redacted_log.h"
 #include "core/search/recent_searches.h"
 #include "core/session/catalog.h"
 #include "core/views/history.h"
@@ -87,6 +88,12 @@ struct MountState {
   search::RecentSearches file_searches;  // those of by-file/, however many they are: they forget none of `searches`
   stats::RecentStats stats;
   history::RecentHistory history;
+
+  /// A text that is not made of logs alone, as the mount shows it.
+  [[nodiscard]] std::string shown(std::string text) const {
+    const LogRedaction* const redaction = catalog.stores().redaction();
+    return redaction == nullptr ? std::move(text) : redaction->text(text);
+  }
 
   /// Whether a session was refreshed so recently that its log need not be checked again. This can miss only writes of
   /// other processes, and for kLately at most; own writes are in the session's state at once.

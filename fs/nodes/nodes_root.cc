@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/entry/views.h"
+#include "core/log/redacted_log.h"
 #include "core/views/overview_pages.h"
 #include "core/write/verbs.h"
 #include "fs/nodes/node_table.h"
@@ -90,6 +91,9 @@ std::string status_text(const MountState& state, const Hanging& hanging) {
     ++status.stores[file.store].left_out[file.reason];
   }
   status.watching = state.watching();
+  if (const LogRedaction* const redaction = catalog.stores().redaction()) {
+    status.redacted = MountStatus::Redacted{redaction->secrets(), redaction->lines_left_out()};
+  }
   status.last_errors = catalog.last_errors();
   return mount_status_json(status);
 }
@@ -115,6 +119,7 @@ Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind)
     const auto present = [&state](const Hanging& hanging) { return Result<std::string>(status_text(state, hanging)); };
     ASSIGN_OR_RETURN(text, beside_hanging<std::string>(state, call, present));
   }
+  text = state.shown(std::move(text));
   const NodeId file(kind, 0, 0);
   const NodeId node(kind, 0, state.versions.version_of(file, xxh64(text)));
   return text_document(
@@ -172,7 +177,10 @@ SnapshotPtr fixed_document(MountState& state, NodeId node, std::string_view text
 }
 
 Result<SnapshotPtr> readme(MountState& state, RequestContext& /*call*/, NodeId node) {
-  return fixed_document(state, node, mount_readme(ARBORFS_VERSION, state.read_only));
+  const MountKind kind = state.catalog.stores().redaction() != nullptr ? MountKind::redacted
+                         : state.read_only                             ? MountKind::read_only
+                                                                       : MountKind::writable;
+  return fixed_document(state, node, mount_readme(ARBORFS_VERSION, kind));
 }
 
 Result<SnapshotPtr> rgignore(MountState& state, RequestContext& /*call*/, NodeId node) {

@@ -177,7 +177,8 @@ Result<SnapshotPtr> text_now(MountState& state, RequestContext& call, const Sess
     }
   }
   ASSIGN_OR_RETURN(const auto made, make_view(*ref.session, view, 0, state.catalog));
-  ASSIGN_OR_RETURN(const auto text, made.content->read_all());
+  ASSIGN_OR_RETURN(auto text, made.content->read_all());
+  text = state.shown(std::move(text));
   const NodeId first(kind_of(view), ref.home, 0);
   const NodeId node(kind_of(view), ref.home, state.versions.version_of(first, xxh64(text)));
   Attr attr{node, stable_ino(ref.seed, word_of(node)), FileType::file, CacheTtl::forever, text.size(), made.mtime_ns};

@@ -125,7 +125,7 @@ _arborfs() {
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
       fi
-      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nosearchindex nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify redact nosearchindex nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -- "$cur")
       return
       ;;
     -p | --project)

@@ -115,7 +115,7 @@ complete -c arborfs -n "__fish_seen_subcommand_from $store" -l store -x -a '{omp
 complete -c arborfs -n "__fish_seen_subcommand_from $store" -l agent-dir -x -a '(__fish_complete_directories)' -d 'The same as --store omp=DIR'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -s f -l foreground -d 'Stay in the foreground'
 complete -c arborfs -n "__fish_seen_subcommand_from mount" -l durability -x -a 'synced none' -d 'When written data reaches the disk'
-complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify nosearchindex nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
+complete -c arborfs -n "__fish_seen_subcommand_from mount" -s o -l options -x -a 'ro rw allow_other live=write allow_delete history durability=none xattr noxattr noinotify redact nosearchindex nonotify store= agent_dir= log= index_memory= debug noexec noatime auto_unmount' -d 'Mount options'
 complete -c arborfs -n "__fish_seen_subcommand_from mount umount" -f -a '(__fish_complete_directories)'
 complete -c arborfs -n "__fish_seen_subcommand_from ls" -f
 complete -c arborfs -n "__fish_seen_subcommand_from search history" -f

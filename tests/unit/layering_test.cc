@@ -31,7 +31,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"core/os", {"core/base"}},
     {"core/sqlite", {"core/os"}},
     {"core/redact", {"core/json", "core/os"}},
-    {"core/log", {"core/json", "core/os"}},
+    {"core/log", {"core/redact"}},
     {"core/entry", {"core/log"}},
     {"core/store", {"core/entry"}},
     {"core/session", {"core/store"}},
@@ -56,7 +56,7 @@ const std::map<std::string, Rooms> kArrows = {
     {"fs/control", {"fs/nodes"}},
     {"fs/fuse", {"fs/control"}},
     {"fs", {"fs/fuse", "core/formats"}},
-    {"tools", {"fs", "core/redact"}},
+    {"tools", {"fs"}},
 };
 
 /// With more lines than this a file is hard to read.

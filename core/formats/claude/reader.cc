@@ -306,7 +306,8 @@ Result<Header> read_session_head(const LogSource& log) {
   read_rows_of(tail, start);
   Header header = header_of(start, log.place());
   const TailRows notes = notes_in(tail);
-  header.cwd = find_cwd(log.place(), tail, notes.cwd.value_or(header.cwd));
+  const auto told = log.told_cwd();
+  header.cwd = told ? *told : find_cwd(log.place(), tail, notes.cwd.value_or(header.cwd));
   header.tag = notes.tag.value_or("");
   header.cost = cost_in(notes, header.id, start.session.value_or(""), tail);
   ASSIGN_OR_RETURN(header.title, find_title(ends, notes));

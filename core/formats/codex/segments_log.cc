@@ -34,11 +34,13 @@ Result<void> add_marks(const LogSource& segment, RecordMarks& marks) {
   }
 }
 
-Result<RecordMarksPtr> read_marks(const std::string& home, const std::vector<SegmentFile>& segments) {
+Result<RecordMarksPtr> read_marks(const std::string& home, const std::vector<SegmentFile>& segments,
+                                  const LogFilter* filter) {
   SegmentOpener opener(home, SegmentOpener::Use::once);
   auto marks = std::make_shared<RecordMarks>();
   for (const SegmentFile& segment : segments) {
-    ASSIGN_OR_RETURN(const auto log, opener.open(segment));
+    ASSIGN_OR_RETURN(auto log, opener.open(segment));
+    log = filter == nullptr ? std::move(log) : filter->file(std::move(log), UINT64_MAX);
     RETURN_IF_ERROR(add_marks(*log, *marks));
   }
   return RecordMarksPtr(std::move(marks));
@@ -135,6 +137,31 @@ Result<std::uint64_t> SegmentsLog::size() const {
   return segments_.back().start + last;
 }
 
+Result<std::uint64_t> SegmentsLog::rough_size() const {
+  ASSIGN_OR_RETURN(const auto last, segments_.back().file->rough_size());
+  return segments_.back().start + last;
+}
+
+Result<std::shared_ptr<const LogSource>> SegmentsLog::beginning(std::uint64_t bytes) const {
+  return filter_ == nullptr ? LogSource::beginning(bytes) : segments_.front().file->beginning(bytes);
+}
+
+Result<std::shared_ptr<const LogSource>> SegmentsLog::through(const std::shared_ptr<const LogSource>& self,
+                                                              const LogFilter& filter) const {
+  std::vector<Segment> segments = segments_;
+  for (Segment& segment : segments) {
+    const bool is_last = &segment == &segments.back();
+    segment.file = filter.file(std::move(segment.file), segment.is_own ? UINT64_MAX : segment.length);
+    ASSIGN_OR_RETURN(segment.length, is_last ? segment.file->rough_size() : segment.file->size());
+  }
+  ThreadFacts facts = facts_;
+  facts.name = facts.name ? std::optional(filter.text(*facts.name)) : std::nullopt;
+  auto shown = std::make_shared<SegmentsLog>(std::move(segments), std::move(facts), opened(), thread_, source_marks_);
+  shown->as_it_is_ = self;
+  shown->filter_ = &filter;
+  return std::shared_ptr<const LogSource>(std::move(shown));
+}
+
 Result<bool> SegmentsLog::grows_at_its_end() const {
   for (const Segment& segment : segments_) {
     if (&segment == &segments_.back()) {
@@ -145,10 +172,13 @@ Result<bool> SegmentsLog::grows_at_its_end() const {
       return false;
     }
   }
-  return segments_.back().head.is_settled && !segments_.back().file->is_decoded();
+  return segments_.back().head.is_settled && segments_.back().file->can_grow();
 }
 
 Result<FileStat> SegmentsLog::stat() const {
+  if (as_it_is_) {
+    return as_it_is_->stat();
+  }
   ThreadStat all;
   for (const Segment& segment : segments_) {
     ASSIGN_OR_RETURN(const auto st, segment.file->stat());
@@ -162,6 +192,11 @@ Result<FileStat> SegmentsLog::stat() const {
 bool SegmentsLog::is_decoded() const {
   return std::any_of(segments_.begin(), segments_.end(),
                      [](const Segment& segment) { return segment.file->is_decoded(); });
+}
+
+bool SegmentsLog::can_grow() const {
+  return std::all_of(segments_.begin(), segments_.end(),
+                     [](const Segment& segment) { return segment.file->can_grow(); });
 }
 
 std::uint64_t SegmentsLog::raw_size() const {
@@ -220,7 +255,8 @@ FileStat ThreadStat::of_thread(const ThreadFacts& facts) const {
   return all;
 }
 
-RecordMarksPtr MarkCache::of(const std::string& home, const std::vector<SegmentFile>& segments) {
+RecordMarksPtr MarkCache::of(const std::string& home, const std::vector<SegmentFile>& segments,
+                             const LogFilter* filter) {
   const std::string state = state_of(home, segments);
   const std::lock_guard lock(mutex_);  // one thread reads, the children of the same thread wait for it
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& each) { return each.first == state; });
@@ -228,7 +264,7 @@ RecordMarksPtr MarkCache::of(const std::string& home, const std::vector<SegmentF
     known_.splice(known_.begin(), known_, known);
     return known_.front().second;
   }
-  const auto marks = state.empty() ? Result<RecordMarksPtr>(nullptr) : read_marks(home, segments);
+  const auto marks = state.empty() ? Result<RecordMarksPtr>(nullptr) : read_marks(home, segments, filter);
   if (!marks || *marks == nullptr) {
     return nullptr;
   }

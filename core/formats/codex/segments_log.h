@@ -34,14 +34,16 @@ struct ThreadFacts {
 using RecordMarks = std::unordered_set<std::uint64_t>;
 using RecordMarksPtr = std::shared_ptr<const RecordMarks>;
 
-/// Reads them when a log needs them; null if they cannot be read.
-using ReadMarks = std::function<RecordMarksPtr()>;
+/// Reads them when a log needs them, of the records as a filter shows them unless it is null; null if they cannot be
+/// read.
+using ReadMarks = std::function<RecordMarksPtr(const LogFilter* filter)>;
 
 /// The marks of the threads that were read last.
 class MarkCache {
  public:
-  /// Of the thread with these segments, as they are now; null if one cannot be read. `home` is Codex's folder.
-  RecordMarksPtr of(const std::string& home, const std::vector<SegmentFile>& segments);
+  /// Of the thread with these segments, as they are now; null if one cannot be read. `home` is Codex's folder. All
+  /// callers have the same filter, or none.
+  RecordMarksPtr of(const std::string& home, const std::vector<SegmentFile>& segments, const LogFilter* filter);
 
  private:
   static constexpr std::size_t kMost = 16;
@@ -103,7 +105,7 @@ class SegmentsLog final : public LogSource {
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const ThreadFacts& facts() const { return facts_; }
   /// Null if it has no copies of another thread's records. May read that thread.
-  [[nodiscard]] RecordMarksPtr source_marks() const { return source_marks_ ? source_marks_() : nullptr; }
+  [[nodiscard]] RecordMarksPtr source_marks() const { return source_marks_ ? source_marks_(filter_) : nullptr; }
   /// The thread's id, as `codex resume` looks it up (codex/FORMAT.md A7).
   [[nodiscard]] std::string_view place() const override { return thread_; }
   /// False if an own segment before the last one has been written to since, if the last one's first line was not whole,
@@ -112,9 +114,16 @@ class SegmentsLog final : public LogSource {
 
   [[nodiscard]] Result<std::uint64_t> size() const override;
   [[nodiscard]] Result<FileStat> stat() const override;
+  [[nodiscard]] Result<std::uint64_t> rough_size() const override;
+  /// That of the first segment.
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> beginning(std::uint64_t bytes) const override;
+  [[nodiscard]] Result<std::shared_ptr<const LogSource>> through(const std::shared_ptr<const LogSource>& self,
+                                                                 const LogFilter& filter) const override;
   [[nodiscard]] Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const override;
+  [[nodiscard]] bool shows_images() const override { return filter_ == nullptr; }
   /// True if a segment is compressed. Its raw bytes are what it holds, since offsets count them (codex/FORMAT.md A3).
   [[nodiscard]] bool is_decoded() const override;
+  [[nodiscard]] bool can_grow() const override;
   [[nodiscard]] std::uint64_t raw_size() const override;
   /// Null unless the thread is one file.
   [[nodiscard]] std::shared_ptr<const File> splice_file() const override;
@@ -125,6 +134,9 @@ class SegmentsLog final : public LogSource {
   const ThreadFacts facts_;
   const std::string thread_;
   const ReadMarks source_marks_;
+  // Of a log that a filter shows; else null.
+  std::shared_ptr<const LogSource> as_it_is_;
+  const LogFilter* filter_ = nullptr;
 };
 
 /// One file as part of a thread's state: the identity and times of a thread are derived from those of its own files.

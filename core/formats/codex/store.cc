@@ -626,7 +626,9 @@ ReadMarks Store::source_marks(const ThreadTable& table, const std::string& threa
   for (const std::string& source : {relatives.started_by, relatives.forked_from, relatives.copied_from}) {
     const auto found = table.threads().find(source);
     if (source != thread && found != table.threads().end()) {
-      return [cache = marks_, home = home(), segments = found->second] { return cache->of(home, segments); };
+      return [cache = marks_, home = home(), segments = found->second](const LogFilter* filter) {
+        return cache->of(home, segments, filter);
+      };
     }
   }
   return nullptr;

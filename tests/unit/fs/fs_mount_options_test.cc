@@ -30,6 +30,11 @@ TEST(MountOptions, WriteDefaultsAreConservative) {
   EXPECT_EQ(told->writing.durability, Durability::none);
 }
 
+TEST(MountOptions, NothingIsRedactedUnlessToldSo) {
+  EXPECT_FALSE(parse_mount_options("")->redact);
+  EXPECT_TRUE(parse_mount_options("redact,rw")->redact);
+}
+
 TEST(MountOptions, LastOfTwoOptionsWins) {
   EXPECT_FALSE(parse_mount_options("ro,rw")->read_only);
   EXPECT_TRUE(parse_mount_options("rw,ro")->read_only);

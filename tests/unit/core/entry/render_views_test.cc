@@ -284,8 +284,8 @@ TEST(WholeRecords, AreFoundInLinearTime) {
 }
 
 TEST(Readme, DescribesTheMount) {
-  for (const bool read_only : {false, true}) {
-    const std::string text = mount_readme("1.2.3", read_only);
+  for (const MountKind kind : {MountKind::writable, MountKind::read_only, MountKind::redacted}) {
+    const std::string text = mount_readme("1.2.3", kind);
     EXPECT_TRUE(text.starts_with("# arborfs 1.2.3\n"));
     for (const char* name :
          {"projects/",    "by-id/",      "by-agent/",    "recent/", "search/",      "terminals/",    "blobs/",
@@ -298,8 +298,10 @@ TEST(Readme, DescribesTheMount) {
       EXPECT_TRUE(row.is_of != nullptr || text.find("\n    " + std::string(row.name) + " ") != std::string::npos)
           << row.name << " is not in the list of a session's files in core/entry/status_text.cc";
     }
-    EXPECT_EQ(text.find("read-only") != std::string::npos, read_only);
-    EXPECT_EQ(text.find("> append") != std::string::npos, !read_only);
+    const bool is_read_only = kind != MountKind::writable;
+    EXPECT_EQ(text.find("read-only") != std::string::npos, is_read_only);
+    EXPECT_EQ(text.find("> append") != std::string::npos, !is_read_only);
+    EXPECT_EQ(text.find("[redacted:") != std::string::npos, kind == MountKind::redacted);
     EXPECT_EQ(text.back(), '\n');
   }
 }
