@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/simd_classify.h"
 #include "core/base/words.h"
 #include "core/entry/text.h"
 
@@ -25,14 +26,15 @@ constexpr std::array<std::string_view, 256> kSpelling = [] {
   return table;
 }();
 
+constexpr ByteSets kEscaped(std::string_view("&<>\"'"));
+
 void escape(std::string_view shown, std::string& out) {
+  out.reserve(out.size() + shown.size() + shown.size() / 16);
   std::size_t begin = 0;
-  for (std::size_t at = 0; at < shown.size(); ++at) {
-    const std::string_view spelling = kSpelling[static_cast<unsigned char>(shown[at])];
-    if (!spelling.empty()) {
-      out.append(shown, begin, at - begin).append(spelling);
-      begin = at + 1;
-    }
+  ByteSearch search(shown, kEscaped);
+  for (std::size_t at = search.next(0); at < shown.size(); at = search.next(begin)) {
+    out.append(shown, begin, at - begin).append(kSpelling[static_cast<unsigned char>(shown[at])]);
+    begin = at + 1;
   }
   out.append(shown, begin, shown.size() - begin);
 }
@@ -188,6 +190,10 @@ std::optional<Sequence> sgr_at(std::string_view text) {
 
 std::string terminal(std::string_view wtf8) {
   std::string out;
+  if (wtf8.find('\x1b') == std::string_view::npos && wtf8.find('\r') == std::string_view::npos) {
+    escape(visible(wtf8), out);
+    return out;
+  }
   Look look;
   const auto put = [&](std::string_view piece) {
     std::string plain;

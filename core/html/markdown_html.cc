@@ -11,8 +11,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/simd_classify.h"
 #include "core/base/words.h"
 #include "core/entry/text.h"
 #include "core/html/html.h"
@@ -158,6 +160,9 @@ std::string with_attributes(std::string_view made) {
 
 /// The cells that a table could have at most.
 std::size_t cells_of(std::string_view text) {
+  if (text.find('|') == std::string_view::npos) {
+    return 0;
+  }
   std::size_t lines = 0;
   std::size_t widest = 0;
   for (; !text.empty(); ++lines) {
@@ -165,6 +170,46 @@ std::size_t cells_of(std::string_view text) {
     widest = std::max(widest, static_cast<std::size_t>(std::count(line.begin(), line.end(), '|')));
   }
   return lines * widest;
+}
+
+/// What a line of a paragraph may begin with, so that it begins nothing else.
+bool begins_prose(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalpha(byte) != 0 || byte >= 0x80 || c == '"' || c == '\'' || c == '(';
+}
+
+/// What cmark makes of a text that has only paragraphs, in a small part of its time; nothing for other texts, and for
+/// some of these.
+std::optional<std::string> prose(std::string_view text) {
+  static constexpr ByteSets kMarks(std::string_view("\t&*<@[\\]_`|~"));
+  if (ByteSearch(text, kMarks).next(0) < text.size() || text.find("://") != std::string_view::npos ||
+      text.find("www.") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::string out;
+  out.reserve(text.size() + text.size() / 8 + 16);
+  const bool has_quotes = text.find('"') != std::string_view::npos || text.find('>') != std::string_view::npos;
+  bool is_open = false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = take_line(rest);
+    if (line.empty()) {
+      out += std::exchange(is_open, false) ? "</p>\n" : "";
+      continue;
+    }
+    if (!begins_prose(line.front()) || line.back() == ' ') {
+      return std::nullopt;
+    }
+    out += std::exchange(is_open, true) ? "\n" : "<p>";
+    std::size_t begin = 0;
+    for (std::size_t at = has_quotes ? 0 : line.size(); at < line.size(); ++at) {
+      if (line[at] == '"' || line[at] == '>') {
+        out.append(line, begin, at - begin).append(line[at] == '"' ? "&quot;" : "&gt;");
+        begin = at + 1;
+      }
+    }
+    out.append(line, begin, line.size() - begin);
+  }
+  return out + (is_open ? "</p>\n" : "");
 }
 
 std::string as_it_is(std::string_view wtf8) {
@@ -177,9 +222,12 @@ std::string markdown(std::string_view wtf8) {
   if (wtf8.size() > kLongest || cells_of(wtf8) > kMostCells) {
     return as_it_is(wtf8);
   }
+  const std::string shown = visible(wtf8);
+  if (auto made = prose(shown)) {
+    return *std::move(made);
+  }
   static std::once_flag registered;
   std::call_once(registered, cmark_gfm_core_extensions_ensure_registered);
-  const std::string shown = visible(wtf8);
   const ParserPtr parser(cmark_parser_new(CMARK_OPT_DEFAULT), cmark_parser_free);
   for (const char* const name : {"table", "strikethrough", "autolink"}) {
     cmark_parser_attach_syntax_extension(parser.get(), cmark_find_syntax_extension(name));

@@ -46,11 +46,11 @@ void mark_gaps(const std::vector<Ordinal>& talk, const std::set<Ordinal>& sent, 
   }
   for (SentMessage& message : messages) {
     if (const auto found = before.find(message.entry); found != before.end()) {
-      message.article.insert(0, std::exchange(found->second, ""));
+      message.before = std::exchange(found->second, "");
     }
   }
   if (!sentence.empty()) {
-    messages.push_back({kNoEntry, sentence});
+    messages.push_back({kNoEntry, sentence, {}});
   }
 }
 

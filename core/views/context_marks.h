@@ -8,13 +8,15 @@
 
 #include "core/entry/turn.h"
 #include "core/log/log_index.h"
+#include "core/views/page_parts.h"
 
 namespace arborfs {
 
 /// A message of a context, or a mark between two.
 struct SentMessage {
   Ordinal entry = kNoEntry;  // that it comes from; kNoEntry for none
-  std::string article;       // HTML
+  std::string before;        // HTML
+  PageParts::Part article;   // none of a mark at the end
 };
 
 /// How many bytes of outputs a turn has not of those that its entry says: agents drop old ones.

@@ -1,6 +1,7 @@
 #include "core/views/conversation_page.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,9 +19,11 @@
 #include "core/html/html.h"
 #include "core/html/page.h"
 #include "core/json/date.h"
+#include "core/log/log_stretches.h"
 #include "core/session/session_name.h"
 #include "core/store/blob_store.h"
 #include "core/views/context_marks.h"
+#include "core/views/page_parts.h"
 #include "core/views/page_words.h"
 #include "core/views/partings.h"
 #include "core/views/session_facts.h"
@@ -37,12 +40,14 @@ using stats::Spent;
 
 constexpr std::size_t kTitle = 200;                // characters
 constexpr std::size_t kWords = 80;                 // of an entry in a list
-constexpr std::uint64_t kPart = 128 << 10;         // bytes of the log that are rendered together
-constexpr std::size_t kPartEntries = 24;           // at most
-constexpr std::uint64_t kKept = 1 << 20;           // of a page of so many bytes, the text is kept
+constexpr std::uint64_t kPart = 48 << 10;          // bytes of the log that are rendered together
+constexpr std::size_t kSectionEntries = 8;         // at most, which a browser lays out together
 constexpr std::uint64_t kLongestTurns = 16 << 20;  // a longer entry is shown by its text
-constexpr std::string_view kPartBegin = "<section class=\"part\" data-group>\n";
-constexpr std::string_view kPartEnd = "</section>\n";
+// A browser lays a section out only when it is near the window. There are sections of sections, because each step down
+// a page takes the longer the more of them are beside each other.
+constexpr std::string_view kPartBegin = "<section class=\"parts\" data-group>\n";
+constexpr std::string_view kSectionBegin = "<section class=\"part\" data-group>\n";
+constexpr std::string_view kSectionEnd = "</section>\n";
 constexpr std::size_t kMostBranches = 100;        // that are listed
 constexpr std::uint64_t kMostBeside = 256 << 10;  // bytes of such entries, of all branches
 
@@ -74,20 +79,24 @@ class PageEntries {
       : format_(session.format()),
         log_(guard.log()),
         turns_(format_, ImageFiles(guard), place.images ? place.images : files_below(place.to_session)),
-        to_session_(place.to_session),
+        to_branches_(names::address(place.to_session + "branches/")),
+        to_entries_(names::address(place.to_session + "entries/")),
         is_alone_(place.is_alone),
         id_prefix_(place.id_prefix),
         filter_(place.filter) {}
 
   /// `of`: whether what an entry tells is of the page.
   void set_spent(const SessionSpent& spent, const std::function<bool(Ordinal entry)>& of) {
+    std::map<std::string_view, std::string> models;
     for (const Spent& one : spent.messages) {
       if (!of(one.entry)) {
         continue;
       }
       Told& told = told_[one.entry];
       told.row.add(stats::addend_of(one, spent));
-      told.model = one.model;
+      std::string& shown = models[one.model];
+      shown = one.model.empty() || !shown.empty() ? shown : " <span>" + words(one.model) + "</span>";
+      told.model = shown;
       all_.add(stats::addend_of(one, spent));
       if (!one.model.empty()) {
         models_.insert(one.model);
@@ -102,15 +111,25 @@ class PageEntries {
   [[nodiscard]] const TurnHtml& turns() const { return turns_; }
   std::vector<PageStep> steps;
 
-  /// Of the steps from `first` to before `last`, as a part of the page, which a browser lays out only when it is near
-  /// the window. Errors: stale, io.
+  /// The part of the page with the steps from `first` to before `last`. Errors: stale, io.
   [[nodiscard]] Result<std::string> render(std::size_t first, std::size_t last) const {
-    std::string out(kPartBegin);
+    std::vector<LogStretches::Place> places;
+    std::uint64_t bytes = 0;
     for (std::size_t at = first; at < last; ++at) {
-      ASSIGN_OR_RETURN(const auto body, body_of(steps[at]));
-      RETURN_IF_ERROR(article(steps[at], body, out));
+      places.push_back({steps[at].entry.offset, is_too_long(steps[at]) ? 0 : steps[at].length});
+      bytes += places.back().length;
     }
-    return out.append(kPartEnd);
+    ASSIGN_OR_RETURN(const auto raw, LogStretches::read(*log_, std::move(places)));
+    std::string out;
+    out.reserve(bytes + bytes / 2);
+    out += kPartBegin;
+    for (std::size_t at = first; at < last; ++at) {
+      const std::size_t place = (at - first) % kSectionEntries;
+      out += place == 0 ? kSectionBegin : "";
+      RETURN_IF_ERROR(article(steps[at], raw[at - first], out));
+      out += place + 1 == kSectionEntries || at + 1 == last ? kSectionEnd : "";
+    }
+    return out.append(kSectionEnd);
   }
 
   /// About what the steps from `first` to before `last` take.
@@ -124,25 +143,13 @@ class PageEntries {
 
   /// What an entry says. Errors: stale, io.
   [[nodiscard]] Result<std::string> body_of(const PageStep& step) const {
-    const auto raw = raw_of(step);
-    if (!raw && raw.error().code != Errc::too_large) {
-      return raw.error();
-    }
     std::string out;
-    if (raw) {
-      std::uint32_t image = 0;
-      for (const Turn& turn : turns_in(step, *raw)) {
-        turns_.add(step.ordinal, turn, image, out);
-      }
-    }
-    if (out.empty()) {
-      ASSIGN_OR_RETURN(const auto shown, text_of(step, raw));
-      out = "<div class=\"notes\">\n" + html::markdown(shown) + "</div>\n";
-    }
+    ASSIGN_OR_RETURN(const auto raw, log_->read(step.entry.offset, is_too_long(step) ? 0 : step.length));
+    RETURN_IF_ERROR(add_body(step, raw, out));
     return out;
   }
 
-  [[nodiscard]] std::vector<Turn> turns_in(const PageStep& step, const std::string& raw) const {
+  [[nodiscard]] std::vector<Turn> turns_in(const PageStep& step, std::string_view raw) const {
     std::vector<Turn> said;
     format_.renderer->add_turns({step.entry.type, step.name, raw, step.entry.timestamp_ms, *blobs_}, said);
     return said;
@@ -150,11 +157,11 @@ class PageEntries {
 
   /// The bytes of an entry. Errors: stale, io, too_large.
   [[nodiscard]] Result<std::string> raw_of(const PageStep& step) const {
-    if (step.length > kLongestTurns) {
+    if (is_too_long(step)) {
       return Error{Errc::too_large, "the entry is too long"};
     }
     ASSIGN_OR_RETURN(auto raw, log_->read(step.entry.offset, step.length));
-    return filter_ ? filter_->record(raw, id_prefix_ + "entry " + std::to_string(step.ordinal)) : std::move(raw);
+    return filter_ ? filtered(step, raw) : std::move(raw);
   }
 
   [[nodiscard]] std::string first_words(const PageStep& step) const {
@@ -168,11 +175,35 @@ class PageEntries {
   }
 
  private:
+  static bool is_too_long(const PageStep& step) { return step.length > kLongestTurns; }
+
+  [[nodiscard]] std::string filtered(const PageStep& step, std::string_view raw) const {
+    return filter_->record(raw, id_prefix_ + "entry " + std::to_string(step.ordinal));
+  }
+
+  /// `raw`: the bytes of the entry unless it is too long. Errors: stale, io.
+  Result<void> add_body(const PageStep& step, std::string_view raw, std::string& out) const {
+    const std::string shown = filter_ && !is_too_long(step) ? filtered(step, raw) : "";
+    raw = filter_ ? shown : raw;
+    const std::size_t before = out.size();
+    if (!is_too_long(step)) {
+      std::uint32_t image = 0;
+      for (const Turn& turn : turns_in(step, raw)) {
+        turns_.add(step.ordinal, turn, image, out);
+      }
+    }
+    if (out.size() == before) {
+      ASSIGN_OR_RETURN(const auto text, text_of(step, raw));
+      out.append("<div class=\"notes\">\n").append(html::markdown(text)).append("</div>\n");
+    }
+    return {};
+  }
+
   /// The text of an entry that says nothing to a model, or is too long to be parsed.
-  [[nodiscard]] Result<std::string> text_of(const PageStep& step, const Result<std::string>& raw) const {
+  [[nodiscard]] Result<std::string> text_of(const PageStep& step, std::string_view raw) const {
     std::string text;
-    if (raw) {
-      format_.renderer->render(step.entry.type, *raw, text);
+    if (!is_too_long(step)) {
+      format_.renderer->render(step.entry.type, raw, text);
     } else if (filter_) {
       text = "(" + std::to_string(step.length) + " bytes, which are too long to be looked through, are left out)\n";
     } else {
@@ -183,7 +214,7 @@ class PageEntries {
 
   struct Told {
     stats::Row row;
-    std::string model;
+    std::string model;  // HTML
   };
 
   static ImageSource files_below(const std::string& to_session) {
@@ -191,22 +222,25 @@ class PageEntries {
   }
 
   /// Errors: those of render().
-  Result<void> article(const PageStep& step, const std::string& body, std::string& out) const {
+  Result<void> article(const PageStep& step, std::string_view raw, std::string& out) const {
     const std::string number = std::to_string(step.ordinal);
     const std::string id = id_prefix_ + "e" + number;
-    out += step.before + "<article id=\"" + id + "\" class=\"" + role_class(step.role) + "\" data-item=\"" +
-           words(step.role) + "\">\n<header><h2>" + words(step.role) + "</h2> <a href=\"#" + id + "\">#" + number +
-           "</a>" + time_html(step.entry.timestamp_ms);
+    const std::string look = role_class(step.role);
+    const std::string role = look == step.role ? look : words(step.role);
+    out.append(step.before).append("<article id=\"").append(id).append("\" class=\"").append(look);
+    out.append("\" data-item=\"").append(role).append("\">\n<header><h2>").append(role);
+    out.append("</h2> <a href=\"#").append(id).append("\">#").append(number).append("</a>");
+    out += time_html(step.entry.timestamp_ms);
     if (const auto told = told_.find(step.ordinal); told != told_.end()) {
-      out += told->second.model.empty() ? "" : " <span>" + words(told->second.model) + "</span>";
-      out += " <span>" + text(usage_words(told->second.row)) + "</span>";
+      out.append(told->second.model).append(" <span>").append(usage_words(told->second.row)).append("</span>");
     }
     if (!is_alone_) {
-      out += " <span class=\"more\"><a href=\"" + names::address(to_session_ + "branches/" + number) +
-             "/context.html\">what the model saw</a> <a href=\"" + names::address(to_session_ + "entries/" + number) +
-             ".json\">record</a></span>";
+      out.append(" <span class=\"more\"><a href=\"").append(to_branches_).append(number);
+      out.append("/context.html\">what the model saw</a> <a href=\"").append(to_entries_).append(number);
+      out += ".json\">record</a></span>";
     }
-    out += "</header>\n" + body;
+    out += "</header>\n";
+    RETURN_IF_ERROR(add_body(step, raw, out));
     for (const StartedShown& one : step.started) {
       RETURN_IF_ERROR(add_started(one, out));
     }
@@ -234,7 +268,8 @@ class PageEntries {
   const Format& format_;
   const std::shared_ptr<const LogSource> log_;
   const TurnHtml turns_;
-  const std::string to_session_;
+  const std::string to_branches_;
+  const std::string to_entries_;
   const bool is_alone_;
   const std::string id_prefix_;
   const std::optional<TextFilter> filter_;
@@ -344,26 +379,35 @@ Result<void> go_on() {
   return Cancellation::is_requested() ? Result<void>(Errc::interrupted, "the reader is gone") : Result<void>();
 }
 
-/// Adds the articles in parts, and says whether one of them has_code().
-Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const PagePlace& place, Content& content) {
-  bool is_coloured = false;
-  for (std::size_t first = 0; first < pages->steps.size();) {
-    RETURN_IF_ERROR(go_on());
-    std::size_t last = first;
-    for (std::uint64_t bytes = 0; last < pages->steps.size() && last - first < kPartEntries && bytes < kPart; ++last) {
-      bytes += pages->steps[last].length;
+/// Where each part ends, as a number of steps; 0 at first.
+std::vector<std::size_t> ends_of_parts(const std::vector<PageStep>& steps) {
+  std::vector<std::size_t> ends{0};
+  std::uint64_t bytes = 0;
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    bytes += steps[at].length;
+    if (bytes >= kPart || at + 1 == steps.size()) {
+      ends.push_back(at + 1);
+      bytes = 0;
     }
-    ASSIGN_OR_RETURN(const auto part, pages->render(first, last));
-    is_coloured = is_coloured || has_code(part);
-    if (place.filter || content.size() + part.size() <= kKept) {
-      content.add_text(part);
-    } else {
-      content.add_rendered(
-          part.size(), [pages, first, last] { return pages->render(first, last); }, pages->memory_of(first, last));
-    }
-    first = last;
   }
-  return is_coloured;
+  return ends;
+}
+
+/// Adds the articles and says whether one of them has_code().
+Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const PagePlace& place, Content& content) {
+  const auto ends = std::make_shared<const std::vector<std::size_t>>(ends_of_parts(pages->steps));
+  const auto is_coloured = std::make_shared<std::atomic<bool>>(false);
+  const auto render = [pages, ends, is_coloured](std::size_t number) -> Result<std::string> {
+    RETURN_IF_ERROR(go_on());
+    ASSIGN_OR_RETURN(auto made, pages->render(ends->at(number), ends->at(number + 1)));
+    *is_coloured = *is_coloured || has_code(made);
+    return made;
+  };
+  const auto memory = [pages, ends](std::size_t number) {
+    return pages->memory_of((*ends)[number], (*ends)[number + 1]);
+  };
+  RETURN_IF_ERROR(add_parts({ends->size() - 1, render, memory, place.filter.has_value()}, content));
+  return is_coloured->load();
 }
 
 PageFacts facts_of(const Session& session, const LogIndex& index, const std::set<Ordinal>& path) {
@@ -693,7 +737,13 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     }
   }
   facts.title = title_of(session, place, kTitle);
+  PageParts kept;
+  bool is_coloured = false;
   std::vector<SentMessage> messages;
+  const auto kept_message = [&](Ordinal entry, std::string article) {
+    is_coloured = is_coloured || has_code(article);
+    return SentMessage{entry, "", kept.keep(std::move(article), true)};
+  };
   std::set<Ordinal> sent;
   std::map<Ordinal, std::uint32_t> images;
   const auto dropped_of = [&](Ordinal entry, const Turn& turn) -> Result<std::size_t> {
@@ -738,7 +788,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
           article += entry == kNoEntry ? "" : " <a href=\"transcript.html#e" + number + "\">#" + number + "</a>";
           article += time_html(turn.time_ms) + "</header>\n" + body + "</article>\n";
           bytes += body.size();
-          messages.push_back({entry, std::move(article)});
+          messages.push_back(kept_message(entry, std::move(article)));
         }
         return bytes > kMaxConversation ? Result<void>(conversation_too_long()) : go_on();
       });
@@ -751,9 +801,9 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     ASSIGN_OR_RETURN(const auto said, pages->body_of(step));
     const auto next = std::find_if(messages.begin(), messages.end(),
                                    [&](const SentMessage& message) { return message.entry > step.ordinal; });
-    messages.insert(next,
-                    {step.ordinal, "<article class=\"system\" data-item=\"system\">\n<header><h2>system</h2>" +
-                                       time_html(step.entry.timestamp_ms) + "</header>\n" + said + "</article>\n"});
+    const auto at = messages.insert(next, SentMessage());
+    *at = kept_message(step.ordinal, "<article class=\"system\" data-item=\"system\">\n<header><h2>system</h2>" +
+                                         time_html(step.entry.timestamp_ms) + "</header>\n" + said + "</article>\n");
   }
   const std::size_t count = messages.size();
   if (!is_cut) {
@@ -772,16 +822,19 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({"What the model saw: " + facts.title, "context"}) +
                     head_of(facts, *pages, place, text(says)) + bar() + "<main id=\"main\">\n");
-  bool is_coloured = false;
-  for (std::size_t at = 0; at < messages.size();) {
-    std::string part(kPartBegin);
-    while (at < messages.size() && part.size() < kPart) {
-      part += std::exchange(messages[at++].article, "");
+  constexpr std::size_t kPartEntries = 8 * kSectionEntries;
+  for (std::size_t at = 0; at < messages.size(); ++at) {
+    SentMessage& message = messages[at];
+    std::string begin(at % kPartEntries == 0 ? kPartBegin : "");
+    begin += at % kSectionEntries == 0 ? kSectionBegin : "";
+    content->add_text(begin + message.before);
+    if (message.article.size != 0) {
+      kept.add(std::move(message.article), *content);
     }
-    const auto kept = std::make_shared<const std::string>(part.append(kPartEnd));
-    is_coloured = is_coloured || has_code(*kept);
-    content->add_rendered(
-        kept->size(), [kept]() -> Result<std::string> { return *kept; }, kept->capacity());
+    const bool is_last = at + 1 == messages.size();
+    std::string behind(is_last || (at + 1) % kSectionEntries == 0 ? kSectionEnd : "");
+    behind += is_last || (at + 1) % kPartEntries == 0 ? kSectionEnd : "";
+    content->add_text(behind);
   }
   content->add_text("</main>\n" + foot() + html::page_end(is_coloured));
   ASSIGN_OR_RETURN(const auto guard, session.read_index());

@@ -1,6 +1,5 @@
 // transcript.html and context.html: a conversation as people read it, and what the model was sent, as pages for a
-// browser (core/html/page.h). Sizes are exact: a long page is rendered once for its size and again, part by part, when
-// it is read. Any thread.
+// browser (core/html/page.h). Sizes are exact: a page is rendered when it is made, in parts (page_parts.h). Any thread.
 #pragma once
 
 #include <cstdint>

@@ -25,9 +25,7 @@ std::string time_words(std::int64_t time_ms) {
 
 std::string time_html(std::int64_t time_ms) {
   const std::string time = time_words(time_ms);
-  return time.empty()
-             ? ""
-             : " <time datetime=\"" + html::text(json::iso_time(time_ms)) + "\">" + html::text(time) + "</time>";
+  return time.empty() ? "" : " <time datetime=\"" + json::iso_time(time_ms) + "\">" + time + "</time>";
 }
 
 std::string usage_words(const stats::Row& row) {

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/threads.h"
 #include "core/entry/record_renderer.h"
 #include "core/entry/text.h"
 #include "core/json/date.h"
 #include "core/log/log_reader.h"
+#include "core/log/log_stretches.h"
 
 namespace arborfs::stats {
 namespace {
@@ -49,29 +52,74 @@ Result<Candidates> candidates_of(const Session& session, Ordinal last) {
 /// Reads one session; records of the same request count once.
 class SessionReader {
  public:
-  SessionReader(const Session& session, const Prices& prices, bool is_in_starters)
-      : session_(session), prices_(prices) {
+  /// `is_alone`: no other session is read beside it or counted with it.
+  SessionReader(const Session& session, const Prices& prices, bool is_in_starters, bool is_alone)
+      : session_(session), prices_(prices), is_alone_(is_alone) {
     spent_.is_in_starters = is_in_starters;
   }
 
   Result<SessionSpent> read(Ordinal last) {
     ASSIGN_OR_RETURN(const auto candidates, candidates_of(session_, last));
-    for (const Candidate& one : candidates.entries) {
-      if (Cancellation::is_requested()) {
-        return Error{Errc::interrupted, "the sum was cancelled"};
-      }
-      RETURN_IF_ERROR(take(candidates, one));
+    constexpr std::size_t kTogether = 4096;
+    for (std::size_t first = 0; first < candidates.entries.size(); first += kTogether) {
+      const auto some = std::span(candidates.entries).subspan(first);
+      RETURN_IF_ERROR(take_all(candidates, some.first(std::min(some.size(), kTogether))));
     }
     return settle(candidates);
   }
 
  private:
-  Result<void> take(const Candidates& candidates, const Candidate& one) {
-    if (one.length > kMaxRenderedEntry) {
-      return {};
+  using Told = std::optional<EntryUsage>;
+
+  Result<void> take_all(const Candidates& candidates, std::span<const Candidate> some) {
+    constexpr std::size_t kRun = 64;
+    std::vector<Told> told(some.size());
+    std::vector<Result<void>> done((some.size() + kRun - 1) / kRun);
+    const auto look = [&](std::size_t at) {
+      const auto run = some.subspan(at * kRun);
+      done[at] = look_at(*candidates.log, run.first(std::min(run.size(), kRun)), &told[at * kRun]);
+    };
+    if (is_alone_) {
+      parallel_for(done.size(), look);
+    } else {
+      for (std::size_t at = 0; at < done.size(); ++at) {
+        look(at);
+      }
     }
-    ASSIGN_OR_RETURN(const auto raw, candidates.log->read(one.offset, one.length));
-    auto told = session_.format().renderer->usage(one.type, raw);
+    for (const Result<void>& one : done) {
+      RETURN_IF_ERROR(one);
+    }
+    for (std::size_t at = 0; at < some.size(); ++at) {
+      RETURN_IF_ERROR(take(candidates, some[at], told[at]));
+    }
+    return {};
+  }
+
+  Result<void> look_at(const LogSource& log, std::span<const Candidate> some, Told* told) const {
+    if (Cancellation::is_requested()) {
+      return Error{Errc::interrupted, "the sum was cancelled"};
+    }
+    constexpr std::uint64_t kAtOnce = 256 << 10;
+    for (std::size_t first = 0; first < some.size();) {
+      std::vector<LogStretches::Place> places;
+      for (std::uint64_t bytes = 0; first + places.size() < some.size() && bytes < kAtOnce;
+           bytes += places.back().length) {
+        const Candidate& one = some[first + places.size()];
+        places.push_back({one.offset, one.length > kMaxRenderedEntry ? 0 : one.length});
+      }
+      const std::size_t count = places.size();
+      ASSIGN_OR_RETURN(const auto raw, LogStretches::read(log, std::move(places)));
+      for (std::size_t at = 0; at < count; ++at) {
+        const Candidate& one = some[first + at];
+        told[first + at] =
+            one.length > kMaxRenderedEntry ? std::nullopt : session_.format().renderer->usage(one.type, raw[at]);
+      }
+      first += count;
+    }
+    return {};
+  }
+
+  Result<void> take(const Candidates& candidates, const Candidate& one, Told& told) {
     if (!told || !counts(told->report.usage, candidates.dialect)) {
       return {};
     }
@@ -89,7 +137,7 @@ class SessionReader {
     }
     Spent spent{one.ordinal,        one.time_ms,           0,         std::move(told->model),
                 told->report.usage, told->report.may_grow, added.kept};
-    spent.hash = hash_of(spent, session_.agent(), told->request);
+    spent.hash = is_alone_ ? 0 : hash_of(spent, session_.agent(), told->request);
     if (!names_model(spent.model)) {
       spent.model.clear();
     }
@@ -142,6 +190,7 @@ class SessionReader {
 
   const Session& session_;
   const Prices& prices_;
+  const bool is_alone_;
   UsageLedger ledger_;
   std::optional<std::vector<LogReader::ModelChange>> changes_;  // read for the first entry that names no model
   SessionSpent spent_;
@@ -163,11 +212,11 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
 }
 
 Result<SessionSpent> session_spent(const Session& session, const Prices& prices, bool is_in_starters) {
-  return SessionReader(session, prices, is_in_starters).read(std::numeric_limits<Ordinal>::max());
+  return SessionReader(session, prices, is_in_starters, false).read(std::numeric_limits<Ordinal>::max());
 }
 
 Result<SessionSpent> session_spent_until(const Session& session, const Prices& prices, Ordinal last) {
-  return SessionReader(session, prices, false).read(last);
+  return SessionReader(session, prices, false, true).read(last);
 }
 
 Addend addend_of(const Spent& spent, const SessionSpent& all) {

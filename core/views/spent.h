@@ -41,7 +41,7 @@ std::uint64_t hash_of(const Spent& spent, std::string_view agent, const std::str
 /// Reads the log; needs Depth::index. A message for which nothing tells a cost has that of the prices, unless the
 /// session as a whole tells one or `is_in_starters`. Errors: stale, io; interrupted once cancelled.
 Result<SessionSpent> session_spent(const Session& session, const Prices& prices, bool is_in_starters = false);
-/// Of its entries up to `last` alone, as if no other had been written.
+/// Of its entries up to `last` alone, as if no other had been written, and without hashes. On two threads.
 Result<SessionSpent> session_spent_until(const Session& session, const Prices& prices, Ordinal last);
 
 /// What the message adds to a row of `all`.

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
+#include <vector>
+
 #include "core/entry/names.h"
 #include "core/html/page.h"
 
@@ -61,6 +65,31 @@ TEST(HtmlMarkdown, ShowsAsItIsWhatWouldTakeLong) {
   }
   EXPECT_EQ(markdown("[![b](https://i.invalid/x.png)](https://site.invalid)"),
             "<p><a rel=\"noopener noreferrer\" href=\"https://site.invalid\">b (https://i.invalid/x.png)</a></p>\n");
+}
+
+/// The text with a paragraph behind it that cmark has to make.
+std::string made_by_cmark(const std::string& text) {
+  const std::string last = "<p><em>x</em></p>\n";
+  std::string made = markdown(text + "\n\n*x*");
+  EXPECT_TRUE(made.ends_with(last)) << text;
+  return made.substr(0, made.size() - last.size());
+}
+
+TEST(HtmlMarkdown, MakesOfProseWhatCmarkMakes) {
+  EXPECT_EQ(markdown("He said \"so\".\nIt's > 1.\n\n\n(Or not; see 2.)\n"),
+            "<p>He said &quot;so&quot;.\nIt's &gt; 1.</p>\n<p>(Or not; see 2.)</p>\n");
+  const std::vector<std::string> pieces = {
+      "word", "two words", " ",    "  ",     "\n", "\n\n", ".",    ",",   "\"",       "'", ">", "> ",    "-",      "- ",
+      "---",  "+ ",        "1. ",  "1)",     "#",  "# ",   "=",    "===", "(",        ")", ":", "://x.", "https:", "/",
+      "!",    "www.",      "x.de", "a@b.de", "é",  "\t",   "&amp", ";",   "\xc2\xa0", "{", "}", "%"};
+  std::mt19937 chance(7);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text;
+    for (auto count = 1 + chance() % 12; count > 0; --count) {
+      text += pieces[chance() % pieces.size()];
+    }
+    ASSERT_EQ(markdown(text), made_by_cmark(text)) << text;
+  }
 }
 
 TEST(HtmlTerminal, MakesClassesOfColours) {

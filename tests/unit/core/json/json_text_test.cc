@@ -167,5 +167,21 @@ TEST(JsonText, IsBuiltInTheOrderOfTheCalls) {
   EXPECT_EQ(Text::lines().item_json("1").item_json("2").str(), "[\n1,\n2\n]");
 }
 
+TEST(JsonSkim, ContainsWhatASearchFinds) {
+  std::string text;
+  for (int at = 0; at < 300; ++at) {
+    text += "abcu\\g"[at * at % 7];
+  }
+  for (std::size_t from = 0; from < 40; ++from) {
+    for (std::size_t length = 0; length < 60; ++length) {
+      const std::string_view within = std::string_view(text).substr(from, length);
+      for (const std::string_view needle : {"", "a", "\\u", "ab", "bca", "usage", "gg", "abcabcabcabcabcabcabc"}) {
+        ASSERT_EQ(skim::contains(within, needle), within.find(needle) != std::string_view::npos) << within << needle;
+      }
+    }
+  }
+  EXPECT_TRUE(skim::contains(std::string(100, 'x') + "usage", "usage"));
+}
+
 }  // namespace
 }  // namespace arborfs::json

@@ -6,6 +6,7 @@
 #include "core/entry/content.h"
 #include "core/formats/omp/log/reader.h"
 #include "core/log/log_file.h"
+#include "core/log/log_stretches.h"
 #include "tests/unit/log_test_support.h"
 
 namespace arborfs {
@@ -69,6 +70,21 @@ class LogFiles : public testing::Test {
   }
   std::filesystem::path folder_;
 };
+
+TEST(LogStretches, AreTheBytesOfTheirPlacesWhereverTheyStand) {
+  const auto log = log_from_bytes("0123456789abcdefghij");
+  using Places = std::vector<LogStretches::Place>;
+  for (const Places& places :
+       {Places{{2, 3}, {6, 4}}, Places{{15, 2}, {0, 1}}, Places{{3, 3}}, Places{{5, 0}, {1, 2}}}) {
+    const auto read = LogStretches::read(*log, places);
+    ASSERT_TRUE(read);
+    for (std::size_t at = 0; at < places.size(); ++at) {
+      EXPECT_EQ((*read)[at], *log->read(places[at].offset, places[at].length)) << at;
+    }
+  }
+  EXPECT_EQ(LogStretches::read(*log, {{0, 4}, {18, 3}}).error().code, Errc::stale);
+  EXPECT_EQ(LogStretches::read(*log, {{15, 3}, {18, 3}}).error().code, Errc::stale);
+}
 
 TEST_F(LogFiles, GrowingFilesAreReadAndSpliced) {
   const auto log = open("abc");
