@@ -52,28 +52,36 @@
       details().forEach((element) => { element.open = open; });
     });
   }
-  // The prompts beside the text; that which is read is marked.
+  // The prompts beside the text; that which is read is marked, unless there are many.
+  const many = 1000;
   const side = one('.side');
   const prompts = side ? all('main > .part > article.user') : [];
   if (prompts.length > 1) {
-    const outline = make('details', '', make('nav', '', side, {className: 'outline', ariaLabel: 'Prompts'}),
-                         {open: matchMedia('(min-width: 75rem)').matches});
+    const outline = make('details', '', make('nav', '', side, {className: 'outline', ariaLabel: 'Prompts'}));
     make('summary', prompts.length + ' prompts', outline);
-    const list = make('ol', '', outline);
     const links = new Map();
-    for (const prompt of prompts) {
-      const words = [...prompt.children].slice(1).map((part) => part.textContent).join(' ').trim().slice(0, 200);
-      links.set(prompt, make('a', words || prompt.id, make('li', '', list), {href: '#' + prompt.id}));
-    }
+    const build = () => {
+      const list = make('ol', '', outline);
+      for (const prompt of prompts) {
+        const words = [...prompt.children].slice(1).map((part) => part.textContent).join(' ').trim().slice(0, 200);
+        links.set(prompt, make('a', words || prompt.id, make('li', '', list), {href: '#' + prompt.id}));
+      }
+    };
+    outline.addEventListener('toggle', () => { if (!links.size) build(); });
     let now = null;
     const seen = new IntersectionObserver((entries) => {
       const entry = entries.filter((one) => one.isIntersecting).pop();
-      if (!entry) return;
+      if (!entry || !links.size) return;
       if (now) now.removeAttribute('aria-current');
       now = links.get(entry.target);
       now.setAttribute('aria-current', 'true');
     });
-    prompts.forEach((prompt) => seen.observe(prompt));
+    if (prompts.length <= many) {
+      build();
+      outline.open = matchMedia('(min-width: 75rem)').matches;
+      prompts.forEach((prompt) => seen.observe(prompt));
+    }
+    document.body.classList.add('beside');
   }
 
   // Folded text is opened for a print and for a link into it.
@@ -179,12 +187,20 @@
   }
 
   // j, k: the next and the previous entry; n, p: prompt; /: find; f: fold; Escape: leave the search.
+  // Asks for the places of few elements: each may have to be laid out for it.
   const step = (by, of) => {
-    const articles = items().filter((item) => item.matches(of) && item.checkVisibility());
-    const below = articles.findIndex((item) => item.getBoundingClientRect().bottom > 60);
-    const at = below < 0 ? articles.length : below;
-    const now = articles.includes(document.activeElement) ? articles.indexOf(document.activeElement) : at - (by > 0 ? 1 : 0);
-    const next = articles[Math.min(Math.max(now + by, 0), articles.length - 1)];
+    const articles = items().filter((item) =>
+      item.matches(of) && !item.classList.contains('hidden') && !item.closest('details:not([open])'));
+    const here = document.activeElement.closest('[data-item]');
+    const isAbove = (item) => here ? Boolean(item.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING)
+      : item.getBoundingClientRect().bottom < 60;
+    let low = 0;
+    for (let high = articles.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if (isAbove(articles[middle])) low = middle + 1; else high = middle;
+    }
+    const wanted = by < 0 ? low - 1 : (here && articles[low] === here ? low + 1 : low);
+    const next = articles[Math.min(Math.max(wanted, 0), articles.length - 1)];
     if (next) { next.tabIndex = -1; next.focus({preventScroll: true}); next.scrollIntoView(); }
   };
   addEventListener('keydown', (event) => {

@@ -697,10 +697,12 @@ Result<Conversation> read_conversation(const Session& session, Ordinal end, cons
 
 Result<std::shared_ptr<const Content>> conversation_page(const Session& session, Ordinal end, const PagePlace& place) {
   ASSIGN_OR_RETURN(const auto made, read_conversation(session, end, place));
+  const std::string side = made.branches.list(*made.entries) + started_list(place);
   auto content = std::make_shared<Content>();
-  content->add_text(html::page_begin({made.facts.title, "conversation", place.is_alone}) +
-                    head_of(made.facts, *made.entries, place, "") + bar() + "<div class=\"side\">" +
-                    made.branches.list(*made.entries) + started_list(place) + "</div>\n<main id=\"main\">\n");
+  content->add_text(
+      html::page_begin({made.facts.title, side.empty() ? "conversation" : "conversation beside", place.is_alone}) +
+      head_of(made.facts, *made.entries, place, "") + bar() + "<div class=\"side\">" + side +
+      "</div>\n<main id=\"main\">\n");
   ASSIGN_OR_RETURN(const bool is_coloured, add_articles(made.entries, place, *content));
   content->add_text(made.end + "</main>\n" + foot() + html::page_end(is_coloured || has_code(made.end)));
   return std::shared_ptr<const Content>(content);
