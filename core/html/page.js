@@ -11,21 +11,67 @@
     return element;
   };
 
-  // Colours the code of a part of the page, and gives its entries their buttons, when that comes near the window.
-  const colour = (code) => {
-    const name = [...code.classList].find((word) => word.startsWith('language-'));
-    if (name && !code.dataset.highlighted && code.textContent.length < 100000 && hljs.getLanguage(name.slice(9))) hljs.highlightElement(code);
+  // Long work is done in slices of some milliseconds, so that the page can be scrolled meanwhile. False if
+  // `goesOn` was false between two of them.
+  const inSlices = async (all, work, goesOn = () => true) => {
+    let begun = performance.now();
+    for (const one of all) {
+      work(one);
+      if (performance.now() - begun > 10) {
+        await new Promise((go) => setTimeout(go));
+        if (!goesOn()) return false;
+        begun = performance.now();
+      }
+    }
+    return true;
+  };
+
+  // What is below a first line is shown or hidden by a click on it, or by a key.
+  const setOpen = (fold, open) => {
+    if (fold.tagName === 'DETAILS') { fold.open = open; return; }
+    fold.classList.toggle('open', open);
+    const sum = fold.firstElementChild;
+    if (sum.hasAttribute('role')) sum.setAttribute('aria-expanded', fold.classList.contains('open'));
+  };
+  const press = (event) => {
+    const sum = event.target.closest && event.target.closest('.sum');
+    if (!sum || (event.type === 'keydown' && event.key !== 'Enter' && event.key !== ' ')) return;
+    event.preventDefault();
+    setOpen(sum.parentElement);
+  };
+  addEventListener('click', press);
+  addEventListener('keydown', press);
+
+  // When a part of the page comes near the window, its first lines become buttons, its entries get theirs, and its code
+  // gets colours.
+  const prepare = (part) => {
+    for (const sum of all('.sum', part)) {
+      sum.setAttribute('role', 'button');
+      sum.setAttribute('aria-expanded', sum.parentElement.classList.contains('open'));
+      sum.tabIndex = 0;
+    }
+    for (const head of all('article > header', part).filter((one) => !one.querySelector('.copy'))) {
+      make('button', 'copy', head, {type: 'button', className: 'copy'});
+    }
+    if (typeof hljs === 'undefined') return;
+    inSlices(all('pre > code[class^="language-"]', part), (code) => {
+      const name = code.classList[0].slice(9);
+      if (!code.dataset.highlighted && code.textContent.length < 30000 && hljs.getLanguage(name)) hljs.highlightElement(code);
+    });
   };
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries.filter((one) => one.isIntersecting)) {
       near.unobserve(entry.target);
-      if (typeof hljs !== 'undefined') all('pre > code[class^="language-"]', entry.target).forEach(colour);
-      for (const head of all('article > header', entry.target).filter((one) => !one.querySelector('.copy'))) {
-        make('button', 'copy', head, {type: 'button', className: 'copy'});
-      }
+      prepare(entry.target);
     }
-  }, {rootMargin: '600px'});
-  all('.part').forEach((part) => near.observe(part));
+  }, {rootMargin: '1200px'});
+  const nearParts = new IntersectionObserver((entries) => {
+    for (const entry of entries.filter((one) => one.isIntersecting)) {
+      nearParts.unobserve(entry.target);
+      all('.part', entry.target).forEach((part) => near.observe(part));
+    }
+  }, {rootMargin: '2400px'});
+  all('.parts').forEach((parts) => nearParts.observe(parts));
   addEventListener('click', async (event) => {
     const button = event.target.closest('.copy');
     if (!button) return;
@@ -45,17 +91,16 @@
     });
   }
   const fold = one('#fold');
-  const details = () => all('main details');
   if (fold) {
     fold.addEventListener('click', () => {
-      const open = details().some((element) => !element.open);
-      details().forEach((element) => { element.open = open; });
+      const open = one('main .fold:not(.open), main details:not([open])') !== null;
+      inSlices(all('main .fold, main details'), (element) => setOpen(element, open));
     });
   }
   // The prompts beside the text; that which is read is marked, unless there are many.
   const many = 1000;
   const side = one('.side');
-  const prompts = side ? all('main > .part > article.user') : [];
+  const prompts = side ? all('main > .parts > .part > article.user') : [];
   if (prompts.length > 1) {
     const outline = make('details', '', make('nav', '', side, {className: 'outline', ariaLabel: 'Prompts'}));
     make('summary', prompts.length + ' prompts', outline);
@@ -85,7 +130,7 @@
   }
 
   // Folded text is opened for a print and for a link into it.
-  addEventListener('beforeprint', () => details().forEach((element) => { element.open = true; }));
+  addEventListener('beforeprint', () => all('main details').forEach((element) => { element.open = true; }));
   const openTarget = () => {
     const target = location.hash && document.getElementById(location.hash.slice(1));
     for (let up = target && target.parentElement; up; up = up.parentElement) {
@@ -95,7 +140,7 @@
   addEventListener('hashchange', openTarget);
   openTarget();
 
-  // What is sought stays; the rest is hidden. A long page is searched in slices of some milliseconds.
+  // What is sought stays; the rest is hidden.
   const find = one('#find');
   const choices = all('.bar select');
   const count = one('#found');
@@ -130,27 +175,23 @@
   };
   const search = async () => {
     const mine = ++searching;
+    const isMine = () => mine === searching;
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = choices.filter((choice) => choice.value);
     const every = items();
     const fitting = [];
     let shown = 0;
-    let begun = performance.now();
-    for (const item of every) {
+    const look = (item) => {
       const fits = words.every((word) => textOf(item).includes(word)) &&
         chosen.every((choice) => valuesOf(item, choice.dataset.of).includes(choice.value));
       item.classList.toggle('hidden', !fits);
       shown += fits ? 1 : 0;
       if (fits && fitting.length < 500) fitting.push(item);
-      if (performance.now() - begun > 12) {
-        await new Promise((go) => setTimeout(go));
-        if (mine !== searching) return;
-        begun = performance.now();
-      }
-    }
-    for (const group of all('[data-group]')) {
+    };
+    const lookAgain = (group) => {
       group.classList.toggle('hidden', !group.querySelector('[data-item]:not(.hidden)'));
-    }
+    };
+    if (!await inSlices(every, look, isMine) || !await inSlices(all('[data-group]'), lookAgain, isMine)) return;
     count.textContent = words.length || chosen.length ? shown + ' of ' + every.length : '';
     mark(words, fitting);
     if (words.length) {

@@ -207,6 +207,14 @@ Shown shown(const Format& format, const TurnPart& call) {
   return parsed.MemberCount() == 0 ? Shown{} : shown_by_members(parsed);
 }
 
+/// Begins what can be folded below its first line; kFoldEnd ends it. No `details`: with ten thousands of them, browsers
+/// take long for each step down a page.
+void begin_fold(std::string_view classes, bool is_open, std::string_view summary, std::string& out) {
+  out.append("<div class=\"").append(classes).append(is_open ? " fold open" : " fold");
+  out.append("\"><div class=\"sum\">").append(summary).append("</div>\n");
+}
+constexpr std::string_view kFoldEnd = "</div>\n";
+
 std::string_view class_of(const Turn& turn) {
   return turn.is_note                               ? "notes"
          : turn.speaker == Turn::Speaker::user      ? "people"
@@ -224,8 +232,8 @@ void TurnHtml::add(Ordinal entry, const Turn& turn, std::uint32_t& image, std::s
         out += "</div>\n";
         break;
       case Kind::reasoning:
-        out += "<details class=\"thinking\"><summary>thinking</summary><div>\n" + html::markdown(part.text) +
-               "</div></details>\n";
+        begin_fold("thinking", false, "thinking", out);
+        out.append("<div>\n").append(html::markdown(part.text)).append("</div>").append(kFoldEnd);
         break;
       case Kind::tool_call:
         add_call(part, out);
@@ -250,22 +258,23 @@ void TurnHtml::add_call(const TurnPart& call, std::string& out) const {
   if (made.body.empty()) {
     out += "<p class=\"tools\">" + summary + "</p>\n";
   } else {
-    out += std::string("<details class=\"tools\"") + (made.is_open ? " open" : "") + "><summary>" + summary +
-           "</summary>\n" + made.body + "</details>\n";
+    begin_fold("tools", made.is_open, summary, out);
+    out.append(made.body).append(kFoldEnd);
   }
 }
 
 void TurnHtml::add_result(Ordinal entry, const TurnPart& result, std::uint32_t& image, std::string& out) const {
-  const auto lines = static_cast<std::size_t>(std::count(result.text.begin(), result.text.end(), '\n')) + 1;
-  out += "<details class=\"tools output" + std::string(result.is_error ? " failed" : "") + "\"" +
-         (lines <= kShortOutput ? " open" : "") + "><summary>" + (result.is_error ? "<b>failed</b> · " : "") +
-         "output" + (result.tool.empty() ? "" : " of " + text(visible_line(result.tool, kSummary))) +
-         (lines <= kShortOutput ? "" : " · " + counted(lines, "line")) + "</summary>\n";
+  const std::size_t lines = chars::count_lines(result.text).all;
+  const bool is_short = lines <= kShortOutput;
+  const std::string summary = (result.is_error ? "<b>failed</b> · output" : "output") +
+                              (result.tool.empty() ? "" : " of " + text(visible_line(result.tool, kSummary))) +
+                              (is_short ? "" : " · " + counted(lines, "line"));
+  begin_fold(result.is_error ? "tools output failed" : "tools output", is_short, summary, out);
   if (!result.text.empty()) {
-    out += "<pre class=\"terminal\" tabindex=\"0\">" + html::terminal(result.text) + "</pre>\n";
+    out.append("<pre class=\"terminal\" tabindex=\"0\">").append(html::terminal(result.text)).append("</pre>\n");
   }
   add_images(entry, result, image, out);
-  out += "</details>\n";
+  out += kFoldEnd;
 }
 
 void TurnHtml::add_images(Ordinal entry, const TurnPart& part, std::uint32_t& image, std::string& out) const {

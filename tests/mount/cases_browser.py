@@ -43,9 +43,16 @@ def shown(case, agent):
 
 def settled(page):
     """A page that is drawn whole: all of it near the window, its code in colours, its images there."""
-    page.run("document.querySelectorAll('.part').forEach(part => { part.style.contentVisibility = 'visible'; })")
-    page.wait("[...document.querySelectorAll('article > header')].every(head => head.querySelector('.copy'))")
+    page.run("document.querySelectorAll('.part, .parts').forEach(part => { part.style.contentVisibility = 'visible'; })")
+    page.wait("(() => { const head = [...document.querySelectorAll('article > header')]"
+              ".find(one => !one.querySelector('.copy')); if (head) head.scrollIntoView(); return !head; })()")
+    page.run("scrollTo(0, 0)")
     page.wait("[...document.images].every(image => image.complete)")
+
+
+def unfold(page):
+    page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.run("document.querySelectorAll('.fold:not(.open) > .sum').forEach(one => one.click())")
 
 
 def picture_of(page, width, theme):
@@ -125,7 +132,7 @@ def test_pages_are_for_everybody(case, agent):
                 page.look(width, 900, theme)
                 page.open(path)
                 settled(page)
-                page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+                unfold(page)
                 page.run(f"(() => {{ {AXE} }})()")
                 found = page.after("axe.run().then(all => done(all.violations.map("
                                    "one => [one.id, one.nodes.map(node => node.html.slice(0, 200))])))")
@@ -148,7 +155,7 @@ def test_the_keyboard_reaches_everything(case, agent):
         path = max(paths, key=lambda one: one.stat().st_size)
         page.open(path)
         settled(page)
-        page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        unfold(page)
         all_of = f"[...document.querySelectorAll('{FOCUSABLE}')].filter(one => one.checkVisibility())"
         page.run(f"{all_of}.forEach((one, at) => {{ one.dataset.at = at; }})")
         count = page.run(f"{all_of}.length")
@@ -182,7 +189,7 @@ def test_pages_need_no_scripts(case, agent):
             equal(page.run("document.querySelectorAll('article').length"), len(static.articles), path)
             equal(page.run("[...document.querySelectorAll('a[href]')].filter(one => !one.checkVisibility() && "
                            "!one.closest('details:not([open])')).length"), 0, path)
-            page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+            unfold(page)
             hidden = ("[...document.querySelectorAll('body *')].filter(one => !one.checkVisibility() && "
                       "one.textContent.trim() && !one.closest('.needs-script, script, svg')).map(one => one.outerHTML)")
             equal(page.run(hidden), [], path)

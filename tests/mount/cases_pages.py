@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from cases_stats import copies
 from cases_utf8 import STORES, STRING, TESTS, change_store
@@ -266,9 +267,17 @@ def test_the_keyboard_finds_folds_and_goes_on(case):
         assert 0 < page.run(shown) < len(ids)
         page.press("\ue00c")  # Escape
         equal(page.run(shown), len(ids))
-        opened_now = page.run("document.querySelectorAll('main details[open]').length")
+        folds = "document.querySelectorAll('main .fold.open').length"
+        opened_now = page.run(folds)
         page.press("f")
-        assert page.run("document.querySelectorAll('main details[open]').length") != opened_now
+        while page.run(folds) == opened_now:
+            pass  # a long page is folded in slices
+        near = "document.querySelector('.sum[role=button]')"
+        opened_now = page.run(f"{near}.parentElement.className")
+        page.run(f"{near}.focus()")
+        page.press("\ue007")  # Enter
+        assert page.run(f"{near}.parentElement.className") != opened_now
+        equal(page.run(f"{near}.ariaExpanded"), str("open" not in opened_now).lower())
         equal(page.run("getComputedStyle(document.querySelector('article .tools')).display !== 'none'"), True)
         page.run("document.getElementById('show-tools').click()")
         equal(page.run("getComputedStyle(document.querySelector('article .tools')).display"), "none")
@@ -429,6 +438,53 @@ def test_a_page_of_a_branch_stays_what_it_was(case):
             (pages[0].parent.parent / str(number) / "transcript.html").read_bytes()
         equal([page.read_bytes() for page in pages], before)
         equal([page.stat().st_size for page in pages], [len(text) for text in before])
+
+
+def test_a_long_page_is_the_same_wherever_its_parts_are(case):
+    """Above a MiB, parts of a page are in a scratch file; where there can be none, they are made again. The sizes are
+    exact, and a browser lays out no more than eight entries at once."""
+    session = case.agent.session("/srv/shop")
+    for number in range(400):
+        session.user(f"question {number} " + "many words " * 200)
+        session.assistant(f"**answer** {number} " + "more words " * 200)
+    session.write()
+    made = []
+    for folder in (str(case.new_path("scratch")), "/proc"):
+        case.environment["TMPDIR"] = folder
+        if folder != "/proc":
+            Path(folder).mkdir()
+        with case.mount() as mount:
+            pages = [next(mount.path.glob(f"projects/*/*/{name}")) for name in ("transcript.html", "context.html")]
+            made.append([page.read_bytes() for page in pages])
+            equal([page.stat().st_size for page in pages], [len(text) for text in made[-1]])
+            backwards = b""
+            with open(pages[0], "rb") as file:
+                for offset in reversed(range(0, len(made[-1][0]), 100_000)):
+                    file.seek(offset)
+                    backwards = file.read(100_000) + backwards
+            equal(backwards, made[-1][0])
+            page = Page(pages[0])
+            page.check()
+    equal(made[1], made[0])
+    assert min(map(len, made[0])) > 1 << 20, list(map(len, made[0]))
+    most = max(section.count("<article") for section in made[0][0].decode().split('<section class="part"'))
+    equal(most, 8)
+    assert b"<details" not in made[0][0]
+
+
+def test_the_page_of_all_sessions_shows_each_change(case):
+    """A new session, a title and a tag are in index.html at the next look."""
+    session = case.agent.talk(2)
+    with case.mount() as mount:
+        index = mount.path / "index.html"
+        folder = next((mount.path / "projects" / session.project).glob("*/title")).parent
+        for change, word in ((lambda: (folder / "title").write_text("Heron\n"), "Heron"),
+                             (lambda: (folder / "tags").write_text("+kite\n"), "kite"),
+                             (lambda: (folder / "title").write_text("Egret\n"), "Egret")):
+            assert word not in index.read_text()
+            change()
+            assert word in index.read_text(), word
+        equal(index.stat().st_size, len(index.read_bytes()))
 
 
 def test_redaction_is_shown_and_agreed_to_first(case):
