@@ -153,4 +153,16 @@ SnapshotPtr Documents::second_chance(pid_t client, NodeId node) {
   return nullptr;
 }
 
+SnapshotPtr LastDocument::fresh(std::uint64_t sequence) const {
+  const std::lock_guard lock(mutex_);
+  return sequence == sequence_ && std::chrono::steady_clock::now() - kept_ < kFresh ? document_ : nullptr;
+}
+
+void LastDocument::keep(SnapshotPtr document, std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  document_ = std::move(document);
+  sequence_ = sequence;
+  kept_ = std::chrono::steady_clock::now();
+}
+
 }  // namespace arborfs

@@ -97,4 +97,22 @@ class Documents {
   std::size_t pinned_bytes_ = 0;
 };
 
+/// A document that is right until the catalog publishes a change, and for kFresh at most, as not everything that it
+/// shows is published. Thread-safe; mutex_ is a leaf.
+class LastDocument {
+ public:
+  static constexpr std::chrono::seconds kFresh{1};
+
+  /// The document that was kept for this sequence of the change feed; null if it may not be right any more.
+  [[nodiscard]] SnapshotPtr fresh(std::uint64_t sequence) const;
+  /// `sequence`: from before it was made.
+  void keep(SnapshotPtr document, std::uint64_t sequence);
+
+ private:
+  mutable std::mutex mutex_;
+  SnapshotPtr document_;  // guarded by mutex_, as are all below
+  std::uint64_t sequence_ = 0;
+  std::chrono::steady_clock::time_point kept_;
+};
+
 }  // namespace arborfs

@@ -87,6 +87,7 @@ struct MountState {
   search::RecentSearches searches;
   search::RecentSearches file_searches;  // those of by-file/, however many they are: they forget none of `searches`
   stats::RecentStats stats;
+  LastDocument index_page;
   history::RecentHistory history;
 
   /// A text that is not made of logs alone, as the mount shows it.

@@ -106,6 +106,10 @@ bool changes_often(Kind kind) {
 Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind) {
   std::string text;
   std::int64_t mtime_ns = now_ns();
+  const std::uint64_t sequence = state.catalog.feed().last_sequence();
+  if (auto known = kind == Kind::index_page ? state.index_page.fresh(sequence) : nullptr) {
+    return known;
+  }
   if (kind == Kind::operations) {
     ASSIGN_OR_RETURN(const auto all, state.catalog.operations().all());
     text = operations_text(grouped_operations(all));
@@ -122,8 +126,12 @@ Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind)
   text = state.shown(std::move(text));
   const NodeId file(kind, 0, 0);
   const NodeId node(kind, 0, state.versions.version_of(file, xxh64(text)));
-  return text_document(
+  auto document = text_document(
       state, {node, stable_ino(0, word_of(node)), FileType::file, CacheTtl::forever, text.size(), mtime_ns}, text);
+  if (kind == Kind::index_page) {
+    state.index_page.keep(document, sequence);
+  }
+  return document;
 }
 
 }  // namespace
