@@ -181,20 +181,25 @@ class Run {
   /// Decodes groups from `begin` on and appends their readable parts as views. Returns 0.
   std::size_t add_texts(std::size_t begin, std::size_t end, const DecodedView* outer,
                         std::deque<DecodedView>& views) const {
-    std::string bytes;
+    std::string bytes((end - begin + 3) / 4 * 3, '\0');
+    std::size_t length = 0;
     for (std::size_t at = begin; at + 1 < end; at += 4) {
       const std::size_t count = std::min<std::size_t>(4, end - at);
       std::uint32_t bits = 0;
       for (std::size_t i = 0; i < 4; ++i) {
         bits = bits << 6U | (i < count ? digit(chars_[at + i]) : 0U);
       }
-      for (std::size_t i = 0; i + 1 < count; ++i) {
-        bytes.push_back(static_cast<char>(static_cast<unsigned char>(bits >> (16 - 8 * i) & 0xFFU)));
+      for (std::size_t i = 0; i < 3; ++i) {
+        bytes[length + i] = static_cast<char>(static_cast<unsigned char>(bits >> (16 - 8 * i) & 0xFFU));
       }
+      length += count - 1;
     }
+    bytes.resize(length);
     for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t stop = static_cast<std::size_t>(
-          std::find_if_not(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), is_readable) - bytes.begin());
+      std::size_t stop = at;
+      while (stop < bytes.size() && is_readable(bytes[stop])) {
+        ++stop;
+      }
       if (stop - at >= kShortestText) {
         add_view(bytes, {at, stop}, begin, outer, views);
       }

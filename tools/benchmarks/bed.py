@@ -109,6 +109,12 @@ class Mount:
                     return int(line.split()[1]) / 1024
         raise Failure(f"no {counter} in /proc")
 
+    def processor_ms(self):
+        """What the daemon has taken since its start, in steps of the kernel's clock, at least one."""
+        with open(f"/proc/{self.daemon.pid}/stat", encoding="ascii") as stat:
+            user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
+        return max(1, int(user) + int(system)) * 1000 / os.sysconf("SC_CLK_TCK")
+
     def close(self):
         subprocess.run(["fusermount3", "-u", self.point], check=False, stderr=subprocess.DEVNULL)
         try:
@@ -217,6 +223,13 @@ class Bed:
         shutil.copytree(agent_dir, folder)
         os.sync()  # else what is measured also writes the copy
         return folder, os.path.join(folder, os.path.relpath(log, agent_dir))
+
+    def benchmarks(self, agent_dir, names):
+        """What arborfs-micro tells of each of these benchmarks: {name: ...} for {name: benchmark}."""
+        said = json.loads(run(self.micro, agent_dir, "--benchmark_format=json",
+                              f"--benchmark_filter=^({'|'.join(names.values())})/"))
+        made = {one["name"].split("/")[0]: one for one in said["benchmarks"]}
+        return {name: made[benchmark] for name, benchmark in names.items()}
 
     # Mounts.
 

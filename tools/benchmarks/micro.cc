@@ -1,12 +1,12 @@
 // arborfs-micro: Google benchmarks of the basic operations, without a mount: finding newlines (the limit of any scan),
-// reading a log's index, also with the sizes of its texts, making a context, appending, redacting the log as text and
-// line by line as JSON.
+// reading a log's index, also with the sizes of its texts, making a context, appending, redacting all logs of the agent
+// dir as text and line by line as JSON, on one thread.
 //
 //   arborfs-micro AGENT_DIR [--benchmark_... option]...
 //
-// The agent dir holds one session and is only read; appends go to a store of their own. With ITERATIONS=n in the
-// environment each benchmark runs n times. Under `valgrind --tool=callgrind --instr-atstart=no` only the timed parts
-// are counted, on all threads.
+// The agent dir is only read, and of several sessions the newest is measured but for redacting; appends go to a store
+// of their own. With ITERATIONS=n in the environment each benchmark runs n times. Under `valgrind --tool=callgrind
+// --instr-atstart=no` only the timed parts are counted, on all threads.
 #include <benchmark/benchmark.h>
 #include <valgrind/callgrind.h>
 
@@ -72,12 +72,13 @@ class Opened {
 };
 
 /// The bytes of a session's log.
-std::string log_of(const Opened& opened) {
-  const auto log = opened.session()->store().open(opened.session()->place());
+std::string log_of(const Session& session) {
+  const auto log = session.store().open(session.place());
   if (!log) {
     fail("reading the log", log.error());
   }
-  auto bytes = (*log)->read(0, static_cast<std::uint64_t>(opened.log_bytes()));
+  const auto size = (*log)->size();
+  auto bytes = size ? (*log)->read(0, *size) : Result<std::string>(size.error());
   if (!bytes) {
     fail("reading the log", bytes.error());
   }
@@ -85,7 +86,8 @@ std::string log_of(const Opened& opened) {
 }
 
 void newlines(benchmark::State& state, const std::string& agent_dir) {
-  const std::string bytes = log_of(Opened(agent_dir));
+  const Opened opened(agent_dir);
+  const std::string bytes = log_of(*opened.session());
   for (auto _ : state) {
     const Counted counted;
     std::size_t lines = 0;
@@ -101,7 +103,11 @@ void newlines(benchmark::State& state, const std::string& agent_dir) {
 }
 
 void redact_log(benchmark::State& state, const std::string& agent_dir, bool is_json) {
-  const std::string bytes = log_of(Opened(agent_dir));
+  Opened opened(agent_dir);
+  std::string bytes;
+  for (const auto& [id, session] : opened.catalog().view()->by_id) {
+    bytes += log_of(*session);
+  }
   redact::Redactor redactor(redact::Rules::in_force({}));
   for (auto _ : state) {
     const Counted counted;

@@ -3,9 +3,10 @@ import agents_writing
 import browsing
 import formats
 import memory
+import pages
 import searching
 import starting
 import writing
 
-ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **searching.ROWS,
+ALL = {**starting.ROWS, **browsing.ROWS, **writing.ROWS, **memory.ROWS, **pages.ROWS, **searching.ROWS,
        **formats.ROWS, **agents_writing.ROWS}

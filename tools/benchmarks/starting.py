@@ -14,10 +14,7 @@ def index(bed):
     names = {"newlines": "newlines", "names": "index_names", "names and sizes": "index_sizes"}
 
     def measured(_):
-        said = json.loads(run(bed.micro, agent_dir, "--benchmark_format=json",
-                              f"--benchmark_filter=^({'|'.join(names.values())})/"))
-        times = {one["name"].split("/")[0]: one["real_time"] / 1000 for one in said["benchmarks"]}
-        return {name: times[benchmark] for name, benchmark in names.items()}
+        return {name: made["real_time"] / 1000 for name, made in bed.benchmarks(agent_dir, names).items()}
     row.measure(measured, newlines=f"memchr for the line feeds of {os.path.getsize(log) / 1e6:.0f} MB in memory",
                 names="index of the log", names_and_sizes="index of the log, and the sizes of all texts")
     row.compare("names", "newlines", 2.5)
