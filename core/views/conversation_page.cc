@@ -23,6 +23,7 @@
 #include "core/session/session_name.h"
 #include "core/store/blob_store.h"
 #include "core/views/context_marks.h"
+#include "core/views/page_head.h"
 #include "core/views/page_parts.h"
 #include "core/views/page_words.h"
 #include "core/views/partings.h"
@@ -33,7 +34,6 @@
 namespace arborfs {
 namespace {
 
-using html::fact;
 using html::text;
 using stats::SessionSpent;
 using stats::Spent;
@@ -289,16 +289,6 @@ PageStep step_of(const LogIndex& index, Ordinal ordinal) {
           {}};
 }
 
-/// The facts of a session and the links above its pages.
-struct PageFacts {
-  std::string title;
-  std::string agent;
-  std::string id;
-  std::string folder;
-  std::int64_t first_ms = Entry::kNoTime;
-  std::int64_t last_ms = Entry::kNoTime;
-};
-
 /// Filtered before it is cut: a part of a secret is none that the filter knows.
 std::string name_of(const Session& session, const PagePlace& place, std::size_t columns) {
   constexpr std::size_t kWhole = 1 << 16;
@@ -327,47 +317,18 @@ std::string started_list(const PagePlace& place) {
                              html::link_list(links, "Sub-agents") + "</details>\n";
 }
 
-/// "24 · 3 user · 9 assistant · 12 tool"
-std::string entry_counts(const std::vector<PageStep>& steps) {
-  std::map<std::string, std::size_t> counts;
-  for (const PageStep& step : steps) {
-    ++counts[role_class(step.role)];
-  }
-  std::string out = grouped(steps.size());
-  for (const std::string_view role : {"user", "assistant", "tool"}) {
-    const auto found = counts.find(std::string(role));
-    out += found == counts.end() ? "" : " · " + grouped(found->second) + " " + std::string(role);
-  }
-  return steps.empty() ? "" : out;
-}
-
-std::string head_of(const PageFacts& facts, const PageEntries& pages, const PagePlace& place, const std::string& says) {
-  std::string models;
+/// With what the page has and spent.
+std::string head_of(PageFacts facts, const PageEntries& pages, const PagePlace& place, const std::string& says) {
   for (const std::string& model : pages.models()) {
-    models += (models.empty() ? "" : ", ") + (place.filter ? place.filter->words(model) : model);
+    facts.models += (facts.models.empty() ? "" : ", ") + (place.filter ? place.filter->words(model) : model);
   }
-  std::string out = "<a class=\"skip\" href=\"#main\">Skip to the conversation</a>\n<header class=\"top\">\n<h1>" +
-                    text(facts.title) + "</h1>\n" + (says.empty() ? "" : "<p class=\"note\">" + says + "</p>\n") +
-                    "<dl class=\"facts\">\n";
-  out += fact("agent", facts.agent) + fact("project", facts.folder) + fact("session", facts.id) +
-         fact("from", time_words(facts.first_ms)) + fact("to", time_words(facts.last_ms)) + fact("models", models);
-  out += fact("entries", entry_counts(pages.steps));
-  out += pages.all().messages == 0 ? "" : fact("tokens", usage_words(pages.all()));
-  return out + "</dl>\n" + html::link_list(place.links, "Other views") + "</header>\n";
-}
-
-std::string bar() {
-  return html::find_bar("Find in the conversation",
-                        "<label><input type=\"checkbox\" id=\"show-people\" checked> people</label>\n"
-                        "<label><input type=\"checkbox\" id=\"show-answers\" checked> answers</label>\n"
-                        "<label><input type=\"checkbox\" id=\"show-thinking\" checked> thinking</label>\n"
-                        "<label><input type=\"checkbox\" id=\"show-tools\" checked> tools</label>\n"
-                        "<label><input type=\"checkbox\" id=\"show-notes\" checked> notes</label>\n",
-                        "<button type=\"button\" id=\"fold\">fold</button> ");
-}
-
-std::string foot() {
-  return "<footer class=\"foot\"><p class=\"facts\">arborfs " + std::string(ARBORFS_VERSION) + "</p></footer>\n";
+  std::map<std::string, std::size_t> by_role;
+  for (const PageStep& step : pages.steps) {
+    ++by_role[role_class(step.role)];
+  }
+  facts.entries = entry_counts(by_role);
+  facts.tokens = pages.all().messages == 0 ? "" : usage_words(pages.all());
+  return page_head(facts, place.links, says);
 }
 
 Result<Ordinal> leaf_of(const Session& session) {
@@ -408,21 +369,6 @@ Result<bool> add_articles(const std::shared_ptr<const PageEntries>& pages, const
   };
   RETURN_IF_ERROR(add_parts({ends->size() - 1, render, memory, place.filter.has_value()}, content));
   return is_coloured->load();
-}
-
-PageFacts facts_of(const Session& session, const LogIndex& index, const std::set<Ordinal>& path) {
-  PageFacts facts;
-  facts.agent = session.agent();
-  facts.id = index.header().id;
-  facts.folder = index.header().cwd;
-  for (const Ordinal ordinal : path) {
-    const std::int64_t time = index.entry(ordinal).timestamp_ms;
-    if (time != Entry::kNoTime) {
-      facts.first_ms = facts.first_ms == Entry::kNoTime ? time : std::min(facts.first_ms, time);
-      facts.last_ms = facts.last_ms == Entry::kNoTime ? time : std::max(facts.last_ms, time);
-    }
-  }
-  return facts;
 }
 
 /// The list of the branches above the conversation, and the cards where they part.
@@ -701,10 +647,10 @@ Result<std::shared_ptr<const Content>> conversation_page(const Session& session,
   auto content = std::make_shared<Content>();
   content->add_text(
       html::page_begin({made.facts.title, side.empty() ? "conversation" : "conversation beside", place.is_alone}) +
-      head_of(made.facts, *made.entries, place, "") + bar() + "<div class=\"side\">" + side +
+      head_of(made.facts, *made.entries, place, "") + entries_bar() + "<div class=\"side\">" + side +
       "</div>\n<main id=\"main\">\n");
   ASSIGN_OR_RETURN(const bool is_coloured, add_articles(made.entries, place, *content));
-  content->add_text(made.end + "</main>\n" + foot() + html::page_end(is_coloured || has_code(made.end)));
+  content->add_text(made.end + "</main>\n" + page_foot() + html::page_end(is_coloured || has_code(made.end)));
   return std::shared_ptr<const Content>(content);
 }
 
@@ -823,7 +769,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
                              (left_out == 1 ? "is" : "are") + " not sent, or only in a shorter form.");
   auto content = std::make_shared<Content>();
   content->add_text(html::page_begin({"What the model saw: " + facts.title, "context"}) +
-                    head_of(facts, *pages, place, text(says)) + bar() + "<main id=\"main\">\n");
+                    head_of(facts, *pages, place, text(says)) + entries_bar() + "<main id=\"main\">\n");
   constexpr std::size_t kPartEntries = 8 * kSectionEntries;
   for (std::size_t at = 0; at < messages.size(); ++at) {
     SentMessage& message = messages[at];
@@ -838,7 +784,7 @@ Result<std::shared_ptr<const Content>> context_page(const Session& session, Ordi
     behind += is_last || (at + 1) % kPartEntries == 0 ? kSectionEnd : "";
     content->add_text(behind);
   }
-  content->add_text("</main>\n" + foot() + html::page_end(is_coloured));
+  content->add_text("</main>\n" + page_foot() + html::page_end(is_coloured));
   ASSIGN_OR_RETURN(const auto guard, session.read_index());
   return guard.generation() == generation ? Result<std::shared_ptr<const Content>>(content) : session_changed();
 }

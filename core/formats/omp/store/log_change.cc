@@ -21,6 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/os/file_tree.h"
+#include "core/os/processes.h"
 
 namespace arborfs::omp {
 

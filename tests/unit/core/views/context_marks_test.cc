@@ -11,28 +11,28 @@ using ::testing::StartsWith;
 
 TEST(ContextMarks, StandBeforeWhatFollowsTheGap) {
   // A compaction, 6, comes first; it kept 5 and dropped 1 to 4; 7 was dropped later.
-  std::vector<SentMessage> messages = {{6, "summary"}, {5, "kept"}, {8, "new"}, {8, "new too"}};
+  std::vector<SentMessage> messages = {{6, "", {}}, {5, "", {}}, {8, "", {}}, {8, "", {}}};
   mark_gaps({1, 3, 4, 5, 6, 7, 8}, {5, 6, 8}, messages);
   ASSERT_EQ(messages.size(), 4U);
-  EXPECT_EQ(messages[0].article, "summary");
-  EXPECT_THAT(messages[1].article, HasSubstr("transcript.html#e1\">#1</a> to #4: 3 entries"));
-  EXPECT_THAT(messages[2].article, StartsWith("<p class=\"break\">"));
-  EXPECT_THAT(messages[2].article, HasSubstr("#7</a>: 1 entry"));
-  EXPECT_EQ(messages[3].article, "new too");
+  EXPECT_EQ(messages[0].before, "");
+  EXPECT_THAT(messages[1].before, HasSubstr("transcript.html#e1\">#1</a> to #4: 3 entries"));
+  EXPECT_THAT(messages[2].before, StartsWith("<p class=\"break\">"));
+  EXPECT_THAT(messages[2].before, HasSubstr("#7</a>: 1 entry"));
+  EXPECT_EQ(messages[3].before, "");
 }
 
 TEST(ContextMarks, StandAtTheEndForTheLastEntries) {
-  std::vector<SentMessage> messages = {{1, "one"}};
+  std::vector<SentMessage> messages = {{1, "", {}}};
   mark_gaps({1, 2, 3}, {1}, messages);
   ASSERT_EQ(messages.size(), 2U);
-  EXPECT_THAT(messages[1].article, HasSubstr("#2</a> to #3: 2 entries"));
+  EXPECT_THAT(messages[1].before, HasSubstr("#2</a> to #3: 2 entries"));
 }
 
 TEST(ContextMarks, AreNotThereWithoutGaps) {
-  std::vector<SentMessage> messages = {{kNoEntry, "put in"}, {1, "one"}};
+  std::vector<SentMessage> messages = {{kNoEntry, "", {}}, {1, "", {}}};
   mark_gaps({1}, {1}, messages);
   ASSERT_EQ(messages.size(), 2U);
-  EXPECT_EQ(messages[0].article + messages[1].article, "put inone");
+  EXPECT_EQ(messages[0].before + messages[1].before, "");
 }
 
 Turn output(const std::string& call, const std::string& text) {
