@@ -150,6 +150,15 @@ std::string name_cell(const CatalogView& view, const std::string& name, stats::B
                                          "/transcript.html\">" + text(words_of(place->second)) + "</a>";
 }
 
+/// A bar as long as the row's part of all tokens.
+std::string share_cell(const stats::Row& row, std::uint64_t all) {
+  const double share = all == 0 ? 0 : 100 * static_cast<double>(all_tokens(row)) / static_cast<double>(all);
+  return fmt::format(
+      "<td class=\"share\"><svg role=\"img\" aria-label=\"{:.0f} %\" viewBox=\"0 0 100 8\" "
+      "preserveAspectRatio=\"none\"><rect width=\"{:.1f}\" height=\"8\"></rect></svg></td>",
+      share, share);
+}
+
 std::string table(const CatalogView& view, const stats::Stats& stats, stats::By by) {
   const std::string name(stats::kByNames.at(static_cast<std::size_t>(by)));
   auto rows = stats.rows(by);
@@ -159,10 +168,11 @@ std::string table(const CatalogView& view, const stats::Stats& stats, stats::By 
   }
   rows.resize(std::min(rows.size(), kMostRows));
   std::string out = "<section data-group>\n<h2>By " + name + "</h2>\n<table tabindex=\"0\"><thead><tr><th>" + name +
-                    "</th><th>messages</th><th>tokens</th><th>cost in $</th></tr></thead><tbody>\n";
+                    "</th><th>messages</th><th>tokens</th><th>of all</th><th>cost in $</th></tr></thead><tbody>\n";
   for (const stats::Row& row : rows) {
     out += "<tr data-item=\"" + name + "\"><td class=\"" + name + "\">" + name_cell(view, row.name, by) + "</td>" +
-           number_cell(row.messages) + number_cell(all_tokens(row)) + cost_cell(row) + "</tr>\n";
+           number_cell(row.messages) + number_cell(all_tokens(row)) + share_cell(row, all_tokens(stats.total())) +
+           cost_cell(row) + "</tr>\n";
   }
   return out + "</tbody></table>\n" +
          (all > rows.size()

@@ -28,7 +28,7 @@ ELEMENTS = {
     "input": {"type", "checked", "placeholder"}, "select": {"data-of"}, "option": {"value"},
     "output": set(), "button": {"type"}, "img": {"src", "alt", "loading"},
     "table": {"tabindex"}, "thead": set(), "tbody": set(), "tr": {"data-item"}, "th": {"align"}, "td": {"align"},
-    "figure": set(), "figcaption": set(), "svg": {"role", "viewbox"},
+    "figure": set(), "figcaption": set(), "svg": {"role", "viewbox", "preserveaspectratio"},
     "rect": {"x", "y", "width", "height"},
 }
 EVERYWHERE = {"class", "id", "aria-label", "data-item"}
