@@ -266,7 +266,7 @@ Result<void> Operations::append(std::string line) {
       continue;
     }
     ASSIGN_OR_RETURN(const auto stat, found ? Result<FileStat>(*found) : file_->stat());
-    if (stat.size != whole_lines_) {
+    if (stat.size != 0 && stat.size != whole_lines_) {
       ASSIGN_OR_RETURN(const auto last, file_->read(stat.size - 1, 1));
       line.insert(0, last == "\n" ? "" : "\n");
     }

@@ -152,6 +152,17 @@ TEST_F(OperationsInFolder, OfWhatIsTooLongOnlyTheVerbIsKept) {
   EXPECT_FALSE(all->front().cannot.empty());
 }
 
+TEST_F(OperationsInFolder, GoOnInAFileThatWasEmptied) {
+  Operations operations(folder(), disk);
+  operations.add(append_of("one"));
+  fs::resize_file(file(), 0);
+  operations.add(append_of("two"));
+  const auto all = operations.all();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 1U);
+  EXPECT_EQ(all->back().session, "two");
+}
+
 TEST_F(OperationsInFolder, AFailedWriteJoinsNoOtherLine) {
   Operations operations(folder(), disk);
   operations.add(append_of("one"));
