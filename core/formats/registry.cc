@@ -359,12 +359,9 @@ Result<void> add_occupied(const Session& session, std::vector<OccupiedPart>& par
 
 Result<std::vector<OccupiedPart>> occupied_by(const Session& session, const CatalogView& view) {
   std::vector<OccupiedPart> parts;
-  std::vector<const Session*> left{&session};
-  for (std::size_t at = 0; at < left.size(); ++at) {
-    RETURN_IF_ERROR(add_occupied(*left[at], parts));
-    for (const auto& [name, child] : view.children_of(left[at]->number())) {
-      left.push_back(child.get());
-    }
+  RETURN_IF_ERROR(add_occupied(session, parts));
+  for (const SessionPtr& child : view.descendants_of(session.number())) {
+    RETURN_IF_ERROR(add_occupied(*child, parts));
   }
   return each_once(std::move(parts));
 }

@@ -19,7 +19,7 @@ std::size_t cost_of(const SearchResult& result) {
 }
 
 bool is_fresh(const SearchResult& result, Catalog& catalog) {
-  return Clock::now() - result.ended < RecentSearches::kFresh && result.sequence == catalog.feed().last_sequence();
+  return catalog.feed().is_fresh(result.sequence, result.ended);
 }
 
 Result<Report> report_on(const Catalog& catalog, const std::string& text, const Query& query, Options options,

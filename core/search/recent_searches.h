@@ -1,5 +1,5 @@
 // The searches of a mount: numbers for the queries that were looked up, and the results of the last ones. A result
-// serves requests until the catalog publishes a change or kFresh has passed. Requests for one query share one search.
+// serves requests while it is fresh (ChangeFeed::is_fresh). Requests for one query share one search.
 // Thread-safe; mutex_ is a leaf and is not held while a search runs.
 #pragma once
 
@@ -47,7 +47,6 @@ class RecentSearches {
     on_search_ = std::move(on_search);
   }
 
-  static constexpr std::chrono::seconds kFresh{1};
   static constexpr std::chrono::seconds kFormer{10};
   static constexpr std::size_t kMostFormer = 16;
   static constexpr std::size_t kMostQueries = 4096;

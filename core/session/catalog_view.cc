@@ -155,6 +155,20 @@ const NamedSessions& CatalogView::children_of(std::uint32_t number) const {
   return found == children.end() ? kNone : found->second->sessions;
 }
 
+std::vector<SessionPtr> CatalogView::descendants_of(std::uint32_t number) const {
+  std::vector<SessionPtr> all;
+  std::vector<std::uint32_t> waiting{number};
+  while (!waiting.empty()) {
+    const std::uint32_t starter = waiting.back();
+    waiting.pop_back();
+    for (const auto& [name, child] : children_of(starter)) {
+      all.push_back(child);
+      waiting.push_back(child->number());
+    }
+  }
+  return all;
+}
+
 std::uint32_t CatalogView::starter_of(std::uint32_t number) const {
   const auto found = where.find(number);
   return found == where.end() ? 0 : found->second.starter;

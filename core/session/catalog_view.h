@@ -79,6 +79,8 @@ struct CatalogView {
   [[nodiscard]] std::uint32_t starter_of(std::uint32_t number) const;
   /// The sessions in its children/; empty for one that started none.
   [[nodiscard]] const NamedSessions& children_of(std::uint32_t number) const;
+  /// Those in its children/, in theirs, and so on.
+  [[nodiscard]] std::vector<SessionPtr> descendants_of(std::uint32_t number) const;
   /// True if the session is in the children/ of another session.
   [[nodiscard]] bool is_child(std::uint32_t number) const { return starter_of(number) != 0; }
   /// The session with this name in one of the folders of the view: as shown, that of its log, its id or a former name.

@@ -60,6 +60,13 @@ class ChangeFeed {
   void on_publish(std::function<void()> callback);
   void close();
 
+  /// How long what was made of all sessions serves at most: not everything that it shows is published.
+  static constexpr std::chrono::seconds kFresh{1};
+  /// True if what was `made` from the state at `sequence` may still serve: nothing was published since.
+  [[nodiscard]] bool is_fresh(std::uint64_t sequence, std::chrono::steady_clock::time_point made) const {
+    return std::chrono::steady_clock::now() - made < kFresh && sequence == last_sequence();
+  }
+
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -1,7 +1,6 @@
 // The sessions that a session started, as sub-agents' work, and how its records name them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,21 +23,6 @@ inline std::vector<StartedSession> started_by(const CatalogView& view, const Ses
     started.push_back({child->id(), "children/" + name, child});
   }
   return started;
-}
-
-/// Those in its children/, in theirs, and so on.
-inline std::vector<SessionPtr> descendants_of(const CatalogView& view, const Session& session) {
-  std::vector<SessionPtr> all;
-  std::vector<std::uint32_t> open{session.number()};
-  while (!open.empty()) {
-    const std::uint32_t number = open.back();
-    open.pop_back();
-    for (const auto& [name, child] : view.children_of(number)) {
-      all.push_back(child);
-      open.push_back(child->number());
-    }
-  }
-  return all;
 }
 
 /// The part of its id that the outputs of tools have. Claude Code names its sub-agents by the rest of their ids.

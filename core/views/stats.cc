@@ -166,7 +166,7 @@ Result<Texts> texts_of(const Catalog& catalog, const Hanging& hanging) {
 }
 
 bool is_fresh(const ShownStats& made, Catalog& catalog) {
-  return Clock::now() - made.ended < RecentStats::kFresh && made.sequence == catalog.feed().last_sequence();
+  return catalog.feed().is_fresh(made.sequence, made.ended);
 }
 
 }  // namespace

@@ -130,8 +130,8 @@ std::string json_row(const Row& row, By by);
 /// prices, if there is one.
 std::vector<std::pair<std::string_view, std::optional<double>>> numbers_of(const Row& row);
 
-// The sums that the files of stats/ show. They serve requests until the catalog publishes a change or kFresh has
-// passed, and requests at the same time share them. Thread-safe; mutex_ is a leaf and is not held while logs are read.
+// The sums that the files of stats/ show. They serve requests while they are fresh (ChangeFeed::is_fresh), and requests
+// at the same time share them. Thread-safe; mutex_ is a leaf and is not held while logs are read.
 
 /// The groupings of the files, in the order of their listing.
 inline constexpr std::array kShown{By::day, By::project, By::model, By::agent};
@@ -151,8 +151,6 @@ using ShownStatsPtr = std::shared_ptr<const ShownStats>;
 
 class RecentStats {
  public:
-  static constexpr std::chrono::seconds kFresh{1};
-
   /// The last sums; null if there are none.
   [[nodiscard]] ShownStatsPtr known() const;
   /// The same, if they still match the logs.

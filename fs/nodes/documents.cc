@@ -153,9 +153,9 @@ SnapshotPtr Documents::second_chance(pid_t client, NodeId node) {
   return nullptr;
 }
 
-SnapshotPtr LastDocument::fresh(std::uint64_t sequence) const {
+SnapshotPtr LastDocument::fresh(const ChangeFeed& feed) const {
   const std::lock_guard lock(mutex_);
-  return sequence == sequence_ && std::chrono::steady_clock::now() - kept_ < kFresh ? document_ : nullptr;
+  return feed.is_fresh(sequence_, kept_) ? document_ : nullptr;
 }
 
 void LastDocument::keep(SnapshotPtr document, std::uint64_t sequence) {

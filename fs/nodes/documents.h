@@ -97,14 +97,12 @@ class Documents {
   std::size_t pinned_bytes_ = 0;
 };
 
-/// A document that is right until the catalog publishes a change, and for kFresh at most, as not everything that it
-/// shows is published. Thread-safe; mutex_ is a leaf.
+/// A document of all sessions, which serves while it is fresh (ChangeFeed::is_fresh). Thread-safe; of other locks only
+/// the feed's is taken under mutex_.
 class LastDocument {
  public:
-  static constexpr std::chrono::seconds kFresh{1};
-
-  /// The document that was kept for this sequence of the change feed; null if it may not be right any more.
-  [[nodiscard]] SnapshotPtr fresh(std::uint64_t sequence) const;
+  /// The document that was kept; null if it may not be right any more.
+  [[nodiscard]] SnapshotPtr fresh(const ChangeFeed& feed) const;
   /// `sequence`: from before it was made.
   void keep(SnapshotPtr document, std::uint64_t sequence);
 

@@ -107,7 +107,7 @@ Result<SnapshotPtr> file_now(MountState& state, RequestContext& call, Kind kind)
   std::string text;
   std::int64_t mtime_ns = now_ns();
   const std::uint64_t sequence = state.catalog.feed().last_sequence();
-  if (auto known = kind == Kind::index_page ? state.index_page.fresh(sequence) : nullptr) {
+  if (auto known = kind == Kind::index_page ? state.index_page.fresh(state.catalog.feed()) : nullptr) {
     return known;
   }
   if (kind == Kind::operations) {

@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/views/session_views.h"
-#include "core/views/started_sessions.h"
 #include "fs/nodes/node_table.h"
 
 namespace arborfs {
@@ -76,7 +75,7 @@ struct Stamp {
 /// Differs from that of another state of the session or of those in its children/.
 std::uint32_t family_version(MountState& state, const SessionRef& ref, const ViewRow& view, std::uint32_t epoch) {
   std::string states = std::to_string(epoch);
-  for (const SessionPtr& one : descendants_of(*state.catalog.view(), *ref.session)) {
+  for (const SessionPtr& one : state.catalog.view()->descendants_of(ref.session->number())) {
     static_cast<void>(one->refresh(Depth::raw));  // a log that cannot be read is a state too
     const auto raw = one->raw();
     states += " " + std::to_string(one->number()) + " " + (raw ? std::to_string(raw->epoch) : "-");

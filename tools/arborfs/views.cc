@@ -439,19 +439,6 @@ struct NamedCalls {
   std::vector<CallsOf> calls;
 };
 
-/// The sessions that a session started, however deep.
-void add_started(const CatalogView& view, const Session& session, std::vector<SessionPtr>& started) {
-  std::vector<std::uint32_t> waiting{session.number()};
-  while (!waiting.empty()) {
-    const std::uint32_t starter = waiting.back();
-    waiting.pop_back();
-    for (const auto& [name, child] : view.children_of(starter)) {
-      started.push_back(child);
-      waiting.push_back(child->number());
-    }
-  }
-}
-
 /// Of a session those on the named branch, else on `usual`; with them those of the sessions that it started. Errors:
 /// those of open_session and find_branch; those of reading.
 Result<NamedCalls> named_calls(const CommandLine& line, std::optional<Ordinal> usual, Terminal& io) {
@@ -464,7 +451,7 @@ Result<NamedCalls> named_calls(const CommandLine& line, std::optional<Ordinal> u
   }
   named.calls.push_back(std::move(own));
   if (line.children) {
-    add_started(*named.opened.catalog->view(), session, named.started);
+    named.started = named.opened.catalog->view()->descendants_of(session.number());
   }
   for (const SessionPtr& started : named.started) {
     const std::string id = listed(*named.opened.catalog, started).id;
