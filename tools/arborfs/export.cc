@@ -124,7 +124,7 @@ Result<std::string> without_images(const Session::Guard& guard, Ordinal ordinal)
   const auto& images = guard.details().images();
   for (auto image = images.rbegin(); image != images.rend(); ++image) {
     if (image->ordinal == ordinal && image->blob.empty() && image->data_offset + image->data_length <= raw.size()) {
-      raw.replace(image->data_offset, image->data_length, "[redacted:image]");
+      raw.replace(image->data_offset, image->data_length, redact::kImageLabel);
     }
   }
   return json::is_valid_utf8(raw) ? raw : json::decode_utf8(raw);
